@@ -10,7 +10,7 @@ import { getField } from '../request/wire-headers.ts'
 import type { ServerListener } from './connection-frames.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import { MAX_BLOCK_SIZE } from './field-block.ts'
-import type { FlowOwner, WindowSizes } from './flow-control.ts'
+import type { FlowOwner, ReceiveFlow, WindowSizes } from './flow-control.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
 import { HpackDecoder } from './hpack/decoder.ts'
@@ -70,6 +70,8 @@ type ConnectionState = 'open' | 'leaving' | 'over'
 export class ClientConnection implements FlowOwner {
   /** The PINGs that we have sent, as a server that counts them would count. */
   readonly pings = new PingLedger()
+  /** Hears what becomes of the data that has come, and gives its credit back. */
+  readonly flow: ReceiveFlow
   readonly #listener: ConnectionListener
   readonly #options: ConnectionOptions
   readonly #budget: FrameBudget
@@ -88,6 +90,7 @@ export class ClientConnection implements FlowOwner {
     this.#budget = new FrameBudget(() => listener.now(), maxBuffer + maxConnectionWindow)
     this.#output = new Output(listener)
     this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this)
+    this.flow = this.#streams.flow
     // Until its ACK the peer may use the protocol's default table size as well.
     const decoder = new HpackDecoder(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), MAX_LIST_SIZE)
     this.#frames = new ConnectionFrames(this.#streams, decoder, this.#output, this.#budget, listener)
@@ -115,11 +118,6 @@ export class ClientConnection implements FlowOwner {
     return this.#streams.uploads.window
   }
 
-  /** Bytes of responses that were received and not read yet. */
-  get held(): number {
-    return this.#streams.flow.held
-  }
-
   /** Whether there is data to send that the connection window and the stream windows allow for. */
   get hasUploads(): boolean {
     const { uploads } = this.#streams
@@ -135,7 +133,7 @@ export class ClientConnection implements FlowOwner {
   start(): void {
     const { settings, windows } = this.#options
     this.#frames.sendPreface(settings, windows.streamWindow)
-    this.#streams.flow.start()
+    this.flow.start()
   }
 
   /**
@@ -243,21 +241,6 @@ export class ClientConnection implements FlowOwner {
     this.#streams.abandonUpload(stream)
   }
 
-  /** The reader has taken a piece of data at once. */
-  consume(stream: Http2Stream, bytes: number): void {
-    this.#streams.flow.consume(stream, bytes)
-  }
-
-  /** The reader has not taken a piece of data yet: it is buffered. */
-  hold(stream: Http2Stream, bytes: number): void {
-    this.#streams.flow.hold(stream, bytes)
-  }
-
-  /** The reader has taken buffered data, or it was thrown away. */
-  release(stream: Http2Stream, bytes: number): void {
-    this.#streams.flow.release(stream, bytes)
-  }
-
   /** Sends another priority of an open stream (RFC 9218 §7.1). @param value of the `priority` field */
   reprioritize(stream: Http2Stream, value: string): void {
     if (stream.state === 'closed' || stream.state === 'idle') return
@@ -277,11 +260,6 @@ export class ClientConnection implements FlowOwner {
    */
   setStreamWindow(size: number, onAck: () => void): void {
     this.#frames.sendStreamWindow(size, onAck)
-  }
-
-  /** Grows the connection's receive window. @param size bytes; no effect unless it is larger than before */
-  growWindow(size: number): void {
-    this.#streams.flow.growConnection(size)
   }
 
   /**

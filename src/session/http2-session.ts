@@ -218,7 +218,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   onBandwidth(bytes: number): void {
-    this.#streams.growWindow(bytes)
+    this.#streams.windows.grow(bytes)
   }
 
   onStall(streamId: number, sessionWindow: number): void {
@@ -276,7 +276,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   #start(engine: Engine, socket: Socket, startedAt: number): void {
     const { clock, options, owner, deadlines, memory } = this.#context
     try {
-      const streamWindow = this.#streams.begin(owner.waiting())
+      const streamWindow = this.#streams.windows.begin(owner.waiting())
       this.#connection = engine.connect(this.#context, socket, streamWindow, this)
       tuneSocket(socket, options.connect)
     } catch (thrown) {
@@ -286,7 +286,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       return
     }
     if (!this.#move({ name: 'ready' })) return
-    this.#streams.connect(this.#connection)
+    this.#streams.windows.connect(this.#connection)
     this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     if (options.connectTimeout > 0)

@@ -40,8 +40,8 @@ class Reader implements StreamListener {
   }
 
   onBytes(_bytes: Buffer, start: number, end: number): void {
-    if (this.#isPaused) this.#http2.hold(this.stream, end - start)
-    else this.#http2.consume(this.stream, end - start)
+    if (this.#isPaused) this.#http2.flow.hold(this.stream, end - start)
+    else this.#http2.flow.consume(this.stream, end - start)
   }
 
   onInformational(): void {}

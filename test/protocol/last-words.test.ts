@@ -46,7 +46,7 @@ describe('a connection whose peer has broken the protocol', () => {
     ['resets a stream', ({ rig, upload }) => rig.http2.reset(upload, ErrorCode.CANCEL)],
     ['opens a stream', ({ rig }) => rig.open()],
     ['ends with trailers', ({ rig, upload }) => rig.http2.sendTrailers(upload, ['x-end', '1'])],
-    ['gives credit', ({ rig, download }) => rig.http2.release(download, download.held)],
+    ['gives credit', ({ rig, download }) => rig.http2.flow.release(download, download.held)],
     ['asks for a PING', ({ rig }) => rig.http2.ping(() => {})],
     ['announces a window', ({ rig }) => rig.http2.setStreamWindow(1, () => {})],
     ['changes a priority', ({ rig, upload }) => rig.http2.reprioritize(upload, 'u=1')],

@@ -44,7 +44,7 @@ describe('a reader that resumes', () => {
     send(rig, holder.id, WINDOW - 10)
     // No reader reads: no stream needs more credit.
     expect(takeCredit(rig)).toBe(0)
-    rig.http2.release(reader, 10)
+    rig.http2.flow.release(reader, 10)
     // The credit that it returned, and the unread data of the other.
     expect(takeCredit(rig)).toBe(WINDOW)
   })
@@ -56,7 +56,7 @@ describe('a reader that resumes', () => {
     if (holder === undefined || reader === undefined) throw new Error('two were opened')
     send(rig, reader.id, 20)
     send(rig, holder.id, WINDOW - 20)
-    rig.http2.release(reader, 10)
+    rig.http2.flow.release(reader, 10)
     expect(takeCredit(rig)).toBe(10)
   })
 
@@ -67,7 +67,7 @@ describe('a reader that resumes', () => {
     if (holder === undefined || reader === undefined) throw new Error('two were opened')
     send(rig, reader.id, 10)
     send(rig, holder.id, WINDOW - 10)
-    rig.http2.release(reader, 10)
+    rig.http2.flow.release(reader, 10)
     expect(takeCredit(rig)).toBe(10)
   })
 })
@@ -77,7 +77,7 @@ describe('credit in advance', () => {
     const windows = { connectionWindow: 1_000_000, maxConnectionWindow: 4_000_000, maxBuffer: 3_000_000 }
     const { rig } = start(windows, 'holds')
     send(rig, 1, 1_000_000)
-    expect([takeCredit(rig), rig.http2.held]).toEqual([0, 1_000_000])
+    expect([takeCredit(rig), rig.http2.flow.held]).toEqual([0, 1_000_000])
     rig.open()
     expect(takeCredit(rig)).toBe(1_000_000)
     // The sum never exceeds the bound, however often credit becomes scarce.
@@ -86,7 +86,7 @@ describe('credit in advance', () => {
       send(rig, 1, credit)
       sent += credit
     }
-    expect([sent, rig.http2.held]).toEqual([3_000_000, 3_000_000])
+    expect([sent, rig.http2.flow.held]).toEqual([3_000_000, 3_000_000])
     expect(rig.faults).toEqual([])
   })
 })

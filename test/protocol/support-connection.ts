@@ -63,8 +63,8 @@ class Recorder implements StreamListener {
   onBytes(bytes: Buffer, start: number, end: number): void {
     this.events.push(`data ${bytes.toString('latin1', start, end)}${this.#ending}`)
     if (this.stream === null) return
-    if (this.#dialogue.isReading) this.#dialogue.connection.consume(this.stream, end - start)
-    else this.#dialogue.connection.hold(this.stream, end - start)
+    if (this.#dialogue.isReading) this.#dialogue.connection.flow.consume(this.stream, end - start)
+    else this.#dialogue.connection.flow.hold(this.stream, end - start)
   }
 
   onTrailers(fields: string[]): void {

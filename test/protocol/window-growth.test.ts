@@ -80,7 +80,7 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     grow(peer)
     peer.rig.receive(frames.settingsAck())
     expect(peer.hear()).toEqual([])
-    peer.rig.http2.release(peer.stream, 63_990)
+    peer.rig.http2.flow.release(peer.stream, 63_990)
     expect(peer.hear()).toEqual([63_990])
     expect(peer.window).toBe(LARGE)
   })
@@ -172,7 +172,7 @@ describe('an open stream, with a peer that applies another stream window', () =>
           if (reading === 'reads') hear()
         }
         hear()
-        if (stream.held > 0) rig.http2.release(stream, stream.held)
+        if (stream.held > 0) rig.http2.flow.release(stream, stream.held)
         hear()
       }
       expect([rig.faults, stream.events.filter((event) => event.startsWith('breach'))]).toEqual([[], []])

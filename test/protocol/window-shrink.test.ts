@@ -61,7 +61,7 @@ describe('a smaller stream window', () => {
     rig.http2.setStreamWindow(SMALL, () => {})
     rig.receive(frames.settingsAck())
     expect(takeUpdates(rig)).toEqual([])
-    rig.http2.release(stream, 28_000)
+    rig.http2.flow.release(stream, 28_000)
     expect(takeUpdates(rig)).toEqual([28_000])
   })
 

@@ -13,7 +13,6 @@ import type { ResetOwner } from './reset-budget.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { ConfirmationOwner, ResetPing } from './reset-confirmation.ts'
 import { MAX_UNCONFIRMED } from './reset-confirmation.ts'
-import type { WindowAnnouncer } from './session-windows.ts'
 import { SessionWindows } from './session-windows.ts'
 
 /** The session, as the set of its streams sees it. */
@@ -32,7 +31,8 @@ export class SessionStreams implements ResetOwner {
   readonly resets: ResetBudget
   readonly #owner: SessionStreamsOwner
   readonly #list = new UnorderedList<EngineStream>()
-  readonly #windows: SessionWindows
+  /** The receive windows. */
+  readonly windows: SessionWindows
   /**
    * The place where `areIdle()` has found a stream that isn't idle. The next search begins there, so that it seldom has
    * to look at all streams.
@@ -48,8 +48,8 @@ export class SessionStreams implements ResetOwner {
     this.#owner = owner
     const burst = Math.min(session.resetBurst, context.memory.resetBurst)
     this.resets = new ResetBudget(context.deadlines, session, burst, this)
-    this.#windows = new SessionWindows(session, this.#list, () => owner.onRoom())
-    const ownLimit = Math.min(session.maxConcurrentStreams, this.#windows.maxStreams)
+    this.windows = new SessionWindows(session, this.#list, () => owner.onRoom())
+    const ownLimit = Math.min(session.maxConcurrentStreams, this.windows.maxStreams)
     this.settings = new PeerSettings(ownLimit, context.memory, session.waitForSettings)
   }
 
@@ -62,11 +62,6 @@ export class SessionStreams implements ResetOwner {
     return this.#list.size - this.resets.waiting
   }
 
-  /** The stream window for receiving that was announced last. Bytes. */
-  get window(): number {
-    return this.#windows.size
-  }
-
   /**
    * Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. A reset
    * stream counts until the peer has read its reset. While the limit is unknown, such a place may be the last one.
@@ -74,7 +69,7 @@ export class SessionStreams implements ResetOwner {
   get hasRoom(): boolean {
     const { places } = this.resets.confirmation
     if (places > 0 && this.settings.peerLimit === null) return false
-    return this.#windows.hasRoom && this.#list.size + places < this.settings.limit
+    return this.windows.hasRoom && this.#list.size + places < this.settings.limit
   }
 
   /**
@@ -84,7 +79,7 @@ export class SessionStreams implements ResetOwner {
   get isSaturated(): boolean {
     const { limit, peerLimit } = this.settings
     if (peerLimit === null || peerLimit === 0) return false
-    return !this.#windows.hasRoom || this.#list.size >= limit
+    return !this.windows.hasRoom || this.#list.size >= limit
   }
 
   /** Whether calls will soon wait for resets, or their own resets will. */
@@ -128,32 +123,17 @@ export class SessionStreams implements ResetOwner {
     return this.#covered !== null
   }
 
-  /**
-   * There is a socket now.
-   *
-   * @param waiting calls that wait for it
-   * @returns the first receive window of a stream, in bytes
-   */
-  begin(waiting: number): number {
-    return this.#windows.begin(waiting)
-  }
-
-  /** There is a connection now, which has announced that window. */
-  connect(connection: WindowAnnouncer): void {
-    this.#windows.connect(connection)
-  }
-
   /** A stream is about to be opened. */
   add(stream: EngineStream): void {
     this.#list.add(stream)
-    this.#windows.open(stream)
+    this.windows.open(stream)
     if (this.resets.confirmation.places > 0) this.resets.onLoad()
   }
 
   /** A stream is gone. @returns false when it was deleted before */
   delete(stream: EngineStream): boolean {
     if (!this.#list.delete(stream)) return false
-    this.#windows.close(stream)
+    this.windows.close(stream)
     if (this.resets.waiting > 0) this.resets.delete(stream)
     if (stream.isCut) this.resets.onCut()
     return true
@@ -162,11 +142,6 @@ export class SessionStreams implements ResetOwner {
   /** The peer's first SETTINGS have come. */
   greet(): void {
     for (const stream of this.#list.items) stream.onConnected()
-  }
-
-  /** Larger windows would make the streams faster. @param bytes a sufficient size */
-  growWindow(bytes: number): void {
-    this.#windows.grow(bytes)
   }
 
   /** Ends all streams on behalf of the session's owner. @param cause null when this side ends them */

@@ -140,7 +140,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   growConnectionWindow(size: number): void {
-    if (!this.isDestroyed) this.http2.growWindow(size)
+    if (!this.isDestroyed) this.http2.flow.growConnection(size)
   }
 
   close(): void {

@@ -207,7 +207,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
 
   readTunnel(unread: number): void {
     const taken = this.#stream.held - unread
-    if (taken > 0) this.#http2.release(this.#stream, taken)
+    if (taken > 0) this.#http2.flow.release(this.#stream, taken)
   }
 
   writeTunnel(chunk: Uint8Array, callback: Callback): void {

@@ -181,10 +181,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     if (tunnel !== null) {
       if (size > 0) this.#pushToTunnel(tunnel, bytes.subarray(start, end))
     } else if (size > 0 && flow.isFlowing) {
-      this.#http2.consume(this.#stream, size)
+      this.#http2.flow.consume(this.#stream, size)
       flow.data(size === bytes.length ? bytes : bytes.subarray(start, end), isLast)
     } else if (size > 0) {
-      this.#http2.hold(this.#stream, size)
+      this.#http2.flow.hold(this.#stream, size)
       flow.holdPart(bytes, start, end)
     }
     if (!isLast) return
@@ -194,12 +194,12 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
 
   #pushToTunnel(tunnel: Tunnel, piece: Buffer): void {
     // First: the reader gives the credit back from inside.
-    this.#http2.hold(this.#stream, piece.length)
+    this.#http2.flow.hold(this.#stream, piece.length)
     if (tunnel.receive(piece)) this.#outgoing?.readTunnel(0)
   }
 
   onTaken(bytes: number): void {
-    this.#http2.release(this.#stream, bytes)
+    this.#http2.flow.release(this.#stream, bytes)
   }
 
   onTrailers(fields: string[]): void {
@@ -301,7 +301,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     // sent.
     this.#http2.abandon(stream)
     this.#outgoing?.stop()
-    if (stream.held > 0) this.#http2.release(stream, stream.held)
+    if (stream.held > 0) this.#http2.flow.release(stream, stream.held)
     if (this.isClosed) this.#owner.onStreamClosed(this)
     else this.#owner.reset(this)
   }

@@ -99,7 +99,7 @@ class Round {
           http2.send(stream, Buffer.alloc(this.#random.below(40_000)), this.#random.below(3) === 0)
         break
       case 2:
-        http2.release(stream, this.#random.below(stream.held + 1))
+        http2.flow.release(stream, this.#random.below(stream.held + 1))
         break
       case 3:
         http2.setStreamWindow(1 + this.#random.below(2_000_000), () => {})
@@ -152,7 +152,7 @@ class Round {
       require(responses.length <= 2, `stream ${stream.id} was answered twice: ${stream.events.join(', ')}`)
       require(stream.held >= 0, `stream ${stream.id} holds ${stream.held} bytes`)
     }
-    const { held } = this.#rig.http2
+    const { held } = this.#rig.http2.flow
     const sum = this.#rig.streams.reduce((all, stream) => all + stream.held, 0)
     require(held === sum && held <= MAX_BUFFER, `${held} bytes are held, ${sum} by streams`)
   }

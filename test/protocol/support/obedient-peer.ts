@@ -103,5 +103,5 @@ export class ObedientPeer {
 
 /** Reads all that lies unread of these streams. */
 export function readAll(rig: Rig, streams: Iterable<HeardStream>): void {
-  for (const stream of streams) if (stream.held > 0) rig.http2.release(stream, stream.held)
+  for (const stream of streams) if (stream.held > 0) rig.http2.flow.release(stream, stream.held)
 }

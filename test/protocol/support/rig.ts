@@ -87,8 +87,8 @@ export class HeardStream extends Http2Stream {
     this.copies.push(Buffer.from(piece))
     this.hear(`bytes ${piece.length}`)
     if (piece.length === 0) return
-    if (this.reading === 'reads') this.#rig.http2.consume(this, piece.length)
-    else this.#rig.http2.hold(this, piece.length)
+    if (this.reading === 'reads') this.#rig.http2.flow.consume(this, piece.length)
+    else this.#rig.http2.flow.hold(this, piece.length)
   }
 
   hear(event: string): void {

@@ -23,7 +23,7 @@ function setUp(given: ClientOptions = {}) {
     },
     onRoom: () => events.push('room'),
   })
-  streams.begin(0)
+  streams.windows.begin(0)
   const add = (count: number): FakeStream[] =>
     Array.from({ length: count }, (_, i) => {
       const stream = new FakeStream(i * 2 + 1, events)
@@ -43,7 +43,7 @@ describe('SessionStreams', () => {
       const { streams, add } = setUp()
       const [stream] = add(1) as [FakeStream]
       expect(streams).toMatchObject({ size: 1, live: 1 })
-      expect(stream.window).toBe(streams.window)
+      expect(stream.window).toBe(streams.windows.size)
 
       expect(streams.delete(stream)).toBe(true)
       expect(streams).toMatchObject({ size: 0, live: 0 })
@@ -111,7 +111,7 @@ describe('SessionStreams', () => {
       let opened = 0
       for (; streams.hasRoom; opened++) add(1)
       expect(opened).toBeGreaterThan(0)
-      expect(opened * streams.window).toBeLessThanOrEqual(4 * MIB)
+      expect(opened * streams.windows.size).toBeLessThanOrEqual(4 * MIB)
       expect(streams.isSaturated).toBe(true)
     })
   })

@@ -65,6 +65,7 @@ class Attempt {
   proceed() {}
   cancel() {}
   retire() {}
+  reprioritize() {}
   onTaken() {}
   onComplete() {}
   onOver() {}

@@ -20,8 +20,12 @@ export interface Attempt {
    *   engine supports that
    */
   cancel(isMalformed?: boolean): void
-  /** Sends another priority (RFC 9218 §7.1), if the engine supports that. @param value of the `priority` field */
-  reprioritize?(value: string): void
+  /**
+   * Sends another priority (RFC 9218 §7.1). Where there is no frame for that, a further attempt has it all the same.
+   *
+   * @param value of the `priority` field
+   */
+  reprioritize(value: string): void
   /** Its connection takes no further calls from now on. */
   retire(): void
   /** Whether it has a connection, whose peer has sent SETTINGS if it speaks HTTP/2. */

@@ -136,7 +136,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   /** Changes the priority of the present attempt, and of each later one. @throws InvalidArgumentError */
   reprioritize(priority: RequestPriority): void {
     this.#priority = toPriorityField(priority)
-    this.#attempt?.reprioritize?.(this.#priority)
+    this.#attempt?.reprioritize(this.#priority)
   }
 
   /**

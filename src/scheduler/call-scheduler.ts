@@ -27,7 +27,9 @@ import { TwoShapedHandler } from '../handler/legacy-handler.ts'
 import { hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { Connections, Origin, ResolvedClientOptions } from '../options/options.ts'
 import { Request } from '../request/request.ts'
+import { toHttp2Session } from '../session/http2-session.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
+import type { SessionFactory } from '../session/session.ts'
 import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import type { RoomListener } from './fallback/fallback.ts'
@@ -78,6 +80,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     clock: Clock,
     memory: OriginMemory,
     events: ConnectionEvents,
+    toSession: SessionFactory = toHttp2Session,
   ) {
     this.#origin = origin
     this.#options = options
@@ -88,7 +91,17 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     this.#replayTerms = { replaySafe: options.replaySafe, hasFallback: this.#fallback.isThere }
     const { exchange } = this.#fallback
     const { sessions } = connections
-    this.#sessions = new SessionSet(origin, options, sessions, clock, memory, this, events, exchange)
+    this.#sessions = new SessionSet(
+      origin,
+      options,
+      sessions,
+      clock,
+      memory,
+      this,
+      events,
+      exchange,
+      toSession,
+    )
     this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
     this.#pump = new CallPump(origin, memory, this.#waiting, this.#sessions, this.#fallback)
   }

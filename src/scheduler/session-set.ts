@@ -13,10 +13,9 @@ import type { Origin, ResolvedClientOptions } from '../options/options.ts'
 import { discardSocket } from '../session/connect/socket.ts'
 import type { Http2Taker, SocketExchange } from '../session/connect/socket-exchange.ts'
 import { toEngineSource } from '../session/engines.ts'
-import { Http2Session } from '../session/http2-session.ts'
 import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
-import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
+import type { Session, SessionContext, SessionFactory, SessionOwner } from '../session/session.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import type { ReconnectDemand } from './reconnect-policy.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
@@ -38,6 +37,7 @@ export interface SessionSetOwner extends ReconnectDemand {
 /** Opens sessions while calls wait and all others are full, and replaces what is lost. */
 export class SessionSet implements SessionOwner, Http2Taker {
   readonly #context: SessionContext
+  readonly #toSession: SessionFactory
   readonly #owner: SessionSetOwner
   readonly #events: ConnectionEvents
   readonly #connections: number
@@ -70,10 +70,12 @@ export class SessionSet implements SessionOwner, Http2Taker {
     owner: SessionSetOwner,
     events: ConnectionEvents,
     exchange: SocketExchange | null,
+    toSession: SessionFactory,
   ) {
     const deadlines = new Deadlines(clock)
     const engine = toEngineSource(options)
     this.#context = { origin, options, engine, clock, deadlines, memory, exchange, owner: this }
+    this.#toSession = toSession
     exchange?.open(this)
     this.#connections = connections
     this.#owner = owner
@@ -172,7 +174,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
 
   /** @param socket over which HTTP/2 was chosen; null: the session connects */
   #add(reason: OpenReason, crowded: Session | null, socket: Socket | null): void {
-    const session = new Http2Session(this.#context, ++this.#opened, reason)
+    const session = this.#toSession(this.#context, ++this.#opened, reason)
     this.#newest = session
     this.#isReplacing = false
     this.#all.add(session)

@@ -5,8 +5,6 @@
  * @module
  */
 
-import type { Settings } from 'node:http2'
-import type { Socket } from 'node:net'
 import type { EngineName } from '../../types/engine.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { Call } from '../call/call.ts'
@@ -15,10 +13,12 @@ import type { UnorderedItem } from '../core/unordered-list.ts'
 import type { DodiciError } from '../errors/errors.ts'
 import type { Origin, ResolvedClientOptions } from '../options/options.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
+import type { AnnouncedSettings } from './peer-settings.ts'
 import type { Resettable } from './stream/reset-budget.ts'
 import type { WindowAnnouncer } from './stream/session-windows.ts'
 import type { FailureContext } from './stream/stream-failure.ts'
 import type { Windowed } from './stream/stream-window.ts'
+import type { Transport } from './transport.ts'
 
 /** One implementation of HTTP/2 over a socket. It has no state of its own: its connections have. */
 export interface Engine {
@@ -32,7 +32,7 @@ export interface Engine {
    */
   connect(
     context: EngineContext,
-    socket: Socket,
+    socket: Transport,
     streamWindow: number,
     owner: ConnectionOwner,
   ): EngineConnection
@@ -55,7 +55,7 @@ export interface EngineContext {
 export interface EngineConnection extends WindowAnnouncer {
   /** The name of its engine. */
   readonly engine: EngineName
-  readonly socket: Socket
+  readonly socket: Transport
   /** Bytes read from the socket; null when a caller's stand-in for a socket doesn't count them. */
   readonly bytesRead: number | null
   /** Whether a stream may be opened, as far as the engine knows. */
@@ -127,7 +127,7 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
 /** The session, as its streams see it. */
 export interface StreamOwner extends FailureContext {
   /** Null until connected. */
-  readonly socket: Socket | null
+  readonly socket: Transport | null
   /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */
   readonly maxHeaderListSize: number
   /** Whether the peer's first SETTINGS have come, with which connecting ends. */
@@ -150,13 +150,7 @@ export interface ConnectionOwner extends StreamOwner {
   /** The connection is gone. Called at least once, after all other calls. */
   onClose(): void
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
-  onSettings(settings: Settings): void
+  onSettings(settings: AnnouncedSettings): void
   /** Streams would go faster with windows of this many bytes; Infinity for the largest possible. */
   onBandwidth(bytes: number): void
-}
-
-/** Bytes read from a socket; null when a caller's stand-in for one doesn't count them. */
-export function toBytesRead(socket: Socket): number | null {
-  const bytes: unknown = socket.bytesRead
-  return typeof bytes === 'number' ? bytes : null
 }

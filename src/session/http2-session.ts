@@ -5,8 +5,6 @@
  * @module
  */
 
-import type { Settings } from 'node:http2'
-import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Call } from '../call/call.ts'
@@ -21,13 +19,15 @@ import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
 import { endLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
+import type { AnnouncedSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
-import type { Session, SessionContext, SessionState } from './session.ts'
+import type { Session, SessionContext, SessionFactory, SessionState } from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
 import type { ResetPing } from './stream/reset-confirmation.ts'
 import type { SessionStreamsOwner } from './stream/session-streams.ts'
 import { SessionStreams } from './stream/session-streams.ts'
+import type { Transport } from './transport.ts'
 
 /** One connection, from the first SYN to the last event. */
 export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwner, KeepaliveTarget {
@@ -58,7 +58,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
   }
 
-  start(socket: Socket | null = null): void {
+  start(socket: Transport | null = null): void {
     this.#report.open()
     // A subscriber that was told may have ended the session, and so may the caller's own connector.
     if (this.#state.name !== 'connecting') {
@@ -72,7 +72,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     )
   }
 
-  #connect(engine: Engine, socket: Socket | null): void {
+  #connect(engine: Engine, socket: Transport | null): void {
     // Its caller may have ended it while the engine was loaded.
     if (this.#state.name !== 'connecting') {
       socket?.destroy()
@@ -123,7 +123,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#processRef.isNeeded
   }
 
-  get socket(): Socket | null {
+  get socket(): Transport | null {
     return this.#connection?.socket ?? null
   }
 
@@ -273,7 +273,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   /** @param startedAt when the attempt to connect began, by the clock */
-  #start(engine: Engine, socket: Socket, startedAt: number): void {
+  #start(engine: Engine, socket: Transport, startedAt: number): void {
     const { clock, options, owner, deadlines, memory } = this.#context
     try {
       const streamWindow = this.#streams.windows.begin(owner.waiting())
@@ -306,7 +306,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.onError(new ConnectTimeoutError(message))
   }
 
-  onSettings(settings: Settings): void {
+  onSettings(settings: AnnouncedSettings): void {
     const isFirst = !this.hasSettings
     const { resets, settings: known } = this.#streams
     known.update(settings)
@@ -389,3 +389,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return true
   }
 }
+
+/** The sessions of HTTP/2 over a socket. */
+export const toHttp2Session: SessionFactory = (context, id, openedFor) =>
+  new Http2Session(context, id, openedFor)

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Settings } from 'node:http2'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
@@ -18,6 +17,13 @@ const LIMIT_BEFORE_SETTINGS = 100
  * queue any.
  */
 export const UNLIMITED = 2 ** 32 - 1
+
+/** What a peer's SETTINGS say that matters above an engine. What isn't in them has the protocol's default. */
+export interface AnnouncedSettings {
+  readonly maxConcurrentStreams?: number | undefined
+  readonly enableConnectProtocol?: boolean | undefined
+  readonly maxHeaderListSize?: number | undefined
+}
 
 /** The settings of one session's peer. */
 export class PeerSettings {
@@ -88,7 +94,7 @@ export class PeerSettings {
     maxConcurrentStreams = UNLIMITED,
     enableConnectProtocol = false,
     maxHeaderListSize = UNLIMITED,
-  }: Settings): void {
+  }: AnnouncedSettings): void {
     this.#offersExtendedConnect = enableConnectProtocol
     this.#maxHeaderListSize = maxHeaderListSize
     this.#peerLimit = maxConcurrentStreams

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import { AlpnError } from '../errors/errors.ts'
@@ -14,6 +13,7 @@ import type { EngineConnection } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { Session, SessionContext } from './session.ts'
 import type { SessionStreams } from './stream/session-streams.ts'
+import type { Transport } from './transport.ts'
 
 /** undici's description of a connection's target. */
 interface ConnectParams {
@@ -46,7 +46,7 @@ export class SessionReport {
     }
   }
 
-  ready(socket: Socket): void {
+  ready(socket: Transport): void {
     if (sessionChannels.ready.hasSubscribers) sessionChannels.ready.publish({ session: this.session, socket })
     if (clientChannels.connected.hasSubscribers) {
       clientChannels.connected.publish({ ...this.#toConnectMessage(), socket })
@@ -123,7 +123,7 @@ export class SessionReport {
  * An attempt was sent. `headers` has the form of HTTP/1.1 that undici's subscribers expect, pseudo-header fields
  * included. Credentials for a proxy are left out.
  */
-export function reportSent(request: RequestTrace, socket: Socket | null, wire: WireHeaders): void {
+export function reportSent(request: RequestTrace, socket: Transport | null, wire: WireHeaders): void {
   if (!clientChannels.sendHeaders.hasSubscribers) return
   let headers = ''
   for (let i = 0; i < wire.length; i += 2)

@@ -5,14 +5,14 @@
  * @module
  */
 
-import type { Socket } from 'node:net'
-import type { SessionStats } from '../../types/stats.ts'
+import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Call } from '../call/call.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SocketExchange } from './connect/socket-exchange.ts'
 import type { EngineContext, EngineSource } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
+import type { Transport } from './transport.ts'
 
 /**
  * The state of a session. It only moves forward; the first cause of its end wins.
@@ -70,6 +70,13 @@ export interface SessionContext extends EngineContext {
   readonly owner: SessionOwner
 }
 
+/**
+ * Makes a session. Another one than `Http2Session` has another way to get a connection.
+ *
+ * @param id its number among those of its owner, from 1
+ */
+export type SessionFactory = (context: SessionContext, id: number, openedFor: OpenReason) => Session
+
 /** One HTTP/2 connection, whichever engine serves it. */
 export interface Session {
   /** Its place in the owner's heap, -1 outside. Written by the owner. */
@@ -123,7 +130,7 @@ export interface Session {
    *
    * @param socket an open one, over which HTTP/2 was chosen by ALPN; null or undefined: the session makes its own
    */
-  start(socket?: Socket | null): void
+  start(socket?: Transport | null): void
   /**
    * Finishes its streams, then closes. Idempotent.
    *

@@ -170,6 +170,9 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   /** A no-op: the connections are the dispatcher's. It closes the HTTP/1.1 connection of a cancelled request anyway. */
   retire(): void {}
 
+  /** A no-op: HTTP/1.1 has no such frame. */
+  reprioritize(): void {}
+
   onRequestStart(controller: DispatchController): void {
     this.#controller = controller
     if (this.#state === 'done') {

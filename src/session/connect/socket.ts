@@ -13,6 +13,7 @@ import { loadCrypto, loadTls } from '../../core/builtin.ts'
 import { toIpVersion } from '../../core/ip-address.ts'
 import { noop } from '../../core/noop.ts'
 import { RUNTIME } from '../../core/runtime.ts'
+import type { Transport } from '../transport.ts'
 import { toCheckedLookup } from './addresses.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
@@ -93,7 +94,7 @@ export function toSecureContext(given: ConnectTlsOptions['secureContext']): Secu
  * It is called for every socket once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a
  * connector may have set neither, and node:http2 turns the algorithm off whatever the caller has said.
  */
-export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOptions): void {
+export function tuneSocket(socket: Transport, connect: Connector | ConnectTlsOptions): void {
   const {
     noDelay = true,
     keepAlive = true,
@@ -105,12 +106,12 @@ export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOption
 }
 
 /** Destroys a socket that is of no use. Its errors mean nothing any more. */
-export function discardSocket(socket: Socket): void {
+export function discardSocket(socket: Transport): void {
   socket.on('error', noop).destroy()
 }
 
 /** What stands in for a socket may have no such methods. */
-export function setRef(socket: Socket, isNeeded: boolean): void {
+export function setRef(socket: Transport, isNeeded: boolean): void {
   if (isNeeded) socket.ref?.()
   else socket.unref?.()
 }
@@ -155,7 +156,7 @@ export function mayRunNodeEngine(socket: unknown): boolean {
  *
  * It takes a call to the system. `remoteAddress` would be node's own copy.
  */
-export function isDropped(socket: Socket): boolean {
+export function isDropped(socket: Transport): boolean {
   if (socket.destroyed || socket.connecting) return false
   const error = toHandle(socket)?.getpeername?.({})
   return typeof error === 'number' && error !== 0

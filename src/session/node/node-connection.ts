@@ -5,7 +5,6 @@
  */
 
 import type { ClientHttp2Session, Settings } from 'node:http2'
-import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { Call } from '../../call/call.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
@@ -19,8 +18,9 @@ import type { SessionOptions } from '../../options/session-options.ts'
 import { PingLedger } from '../../protocol/ping-ledger.ts'
 import { isDropped, mayRunNodeEngine, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
-import { toBytesRead } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
+import type { Transport } from '../transport.ts'
+import { toBytesRead } from '../transport.ts'
 import type { NodeStreamConnection } from './node-stream.ts'
 import { NodeStream } from './node-stream.ts'
 import { UploadBuffer } from './node-upload.ts'
@@ -65,7 +65,7 @@ const MAX_GOAWAYS = 100
 export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly engine = 'node'
   readonly http2: ClientHttp2Session
-  readonly socket: Socket
+  readonly socket: Transport
   readonly owner: ConnectionOwner
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
@@ -91,7 +91,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
    */
   constructor(
     { origin, options: { session: options }, deadlines }: EngineContext,
-    socket: Socket,
+    socket: Transport,
     streamWindow: number,
     owner: ConnectionOwner,
   ) {
@@ -285,7 +285,7 @@ function keep(_value: unknown): void {}
 function connectHttp2(
   origin: Origin,
   { settings, connectionWindowSize, maxSessionBuffer }: SessionOptions,
-  socket: Socket,
+  socket: Transport,
   streamWindow: number,
 ): ClientHttp2Session {
   const http2 = loadHttp2().connect(origin.href, {

@@ -223,6 +223,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#flow.leave()
   }
 
+  /** A no-op: node:http2 has no PRIORITY_UPDATE, and its `priority()` is of the old scheme (RFC 9113 §5.3.2). */
+  reprioritize(): void {}
+
   retire(): void {
     this.#owner.close()
   }

@@ -5,15 +5,15 @@
  */
 
 import type { ClientHttp2Stream } from 'node:http2'
-import type { Socket } from 'node:net'
 import { StreamError } from '../../errors/errors.ts'
 import type { StreamOwner } from '../engine.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
+import type { Transport } from '../transport.ts'
 import { read } from './node-events.ts'
 
 /** Carries the tunnel's calls out on Node's stream. */
 export class NodeTunnelSide implements TunnelSide {
-  readonly socket: Socket | null
+  readonly socket: Transport | null
   readonly #stream: ClientHttp2Stream
   readonly #owner: Pick<StreamOwner, 'socket' | 'updateRef'>
   readonly #reset: () => void

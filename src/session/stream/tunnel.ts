@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { Duplex } from 'node:stream'
 import type { CallerContext } from '../../core/caller-context.ts'
 import { KeptPieces } from '../../core/kept-pieces.ts'
@@ -12,6 +12,7 @@ import { originalNextTick, originalSetImmediate } from '../../core/original-time
 import { ReadableFeed } from '../../core/readable-feed.ts'
 import { StreamError } from '../../errors/errors.ts'
 import type { Request } from '../../request/request.ts'
+import type { Transport } from '../transport.ts'
 
 type Callback = (error?: Error | null) => void
 
@@ -23,7 +24,7 @@ export interface TunnelCall extends CallerContext {
 /** An engine's stream, as its tunnel sees it. */
 export interface TunnelSide {
   /** The socket of the session; null until connected. */
-  readonly socket: Socket | null
+  readonly socket: Transport | null
   /** The reader of the tunnel wants more data. @param unread bytes of the received data that it hasn't got */
   readTunnel(unread: number): void
   /** @param callback called with an error when the chunk will never be sent, otherwise once it was taken */
@@ -43,7 +44,7 @@ export interface TunnelSide {
  * resets the stream with CANCEL.
  */
 export class Tunnel extends Duplex {
-  readonly #session: { readonly socket: Socket | null }
+  readonly #session: { readonly socket: Transport | null }
   readonly #side: TunnelSide
   /** The one in which the tunnel was asked for: listeners run in it. */
   readonly #context: CallerContext
@@ -85,7 +86,7 @@ export class Tunnel extends Duplex {
    * The session below: undici's WebSocket recognises HTTP/2 by it, and asks it for an address. It is no field:
    * `util.inspect()` of a tunnel would show Node's session with the headers of all its requests.
    */
-  get session(): { readonly socket: Socket | null } {
+  get session(): { readonly socket: Transport | null } {
     return this.#session
   }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Socket } from 'node:net'
 import type { Call } from '../../call/call.ts'
 import type { Deadlines } from '../../core/clock.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
@@ -19,7 +18,8 @@ import type { ConnectionFault } from '../../protocol/protocol-error.ts'
 import type { ServerSettings } from '../../protocol/settings.ts'
 import { isDropped } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
-import { toBytesRead } from '../engine.ts'
+import type { Transport } from '../transport.ts'
+import { toBytesRead } from '../transport.ts'
 import { WireStream } from './wire-stream.ts'
 
 /**
@@ -36,7 +36,7 @@ const MAX_BATCH = 1_048_576
  */
 export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
   readonly engine = 'wire'
-  readonly socket: Socket
+  readonly socket: Transport
   readonly http2: ClientConnection
   readonly #owner: ConnectionOwner
   readonly #deadlines: Deadlines
@@ -53,7 +53,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
    * @throws when `socket` isn't a socket, or is a closed one
    */
-  constructor(context: EngineContext, socket: Socket, streamWindow: number, owner: ConnectionOwner) {
+  constructor(context: EngineContext, socket: Transport, streamWindow: number, owner: ConnectionOwner) {
     this.socket = socket
     this.#owner = owner
     this.#deadlines = context.deadlines
@@ -246,6 +246,6 @@ function flushLater(connection: WireConnection): void {
   connection.flush()
 }
 
-function destroyLater(socket: Socket): void {
+function destroyLater(socket: Transport): void {
   socket.destroy()
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Socket } from 'node:net'
 import type { Call } from '../../call/call.ts'
 import { StreamError, toError } from '../../errors/errors.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
@@ -15,11 +14,12 @@ import type { WireHeaders } from '../../request/wire-headers.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
+import type { Transport } from '../transport.ts'
 
 /** The part of the session, and of the stream, that sending needs. */
 export interface OutgoingOwner {
   /** Null until it is connected. */
-  readonly socket: Socket | null
+  readonly socket: Transport | null
   /** An upload is held up. @param sessionWindow bytes that the peer still takes on this session */
   onStall(streamId: number, sessionWindow: number): void
   /** Whether its tunnel keeps the process alive may have changed. */
@@ -118,7 +118,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#reset = reset
   }
 
-  get socket(): Socket | null {
+  get socket(): Transport | null {
     return this.#owner.socket
   }
 

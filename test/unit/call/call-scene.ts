@@ -88,6 +88,10 @@ export class TestAttempt implements Attempt {
     this.told.push('resume')
   }
 
+  reprioritize(value: string): void {
+    this.told.push(`priority ${value}`)
+  }
+
   proceed(): void {
     this.told.push('proceed')
   }

@@ -70,6 +70,14 @@ export const SCENES: readonly Scene[] = [
   toScene('8, a long tail', { duration: 60_000, serviceTime: heavyTailed(20) }),
   toScene('8, busy (80 %)', { load: 0.8 }),
   toScene('8, one 10 times slower', first({ slowness: 10 })),
+  toScene('8, one 10 times slower, another one restarted every 3 s', {
+    toCondition: (server, now) => {
+      if (server === 0) return { ...WELL, slowness: 10 }
+      return server === 1 && now % 3_000 < 500 && now >= 3_000 ? { ...WELL, state: 'down' } : WELL
+    },
+    deaths: Array.from({ length: 9 }, (_, index) => ({ server: 1, at: 3_000 * (index + 1) })),
+    isAlike: (server) => server > 1,
+  }),
   toScene('8, half of them twice as slow', {
     toCondition: (server) => (server < 4 ? { ...WELL, slowness: 2 } : WELL),
     isAlike: (server) => server >= 4,

@@ -25,6 +25,9 @@ export interface Candidate {
 /** Latencies that differ by no more than this factor count as equal: chance alone makes them differ as much. */
 const EQUAL_LATENCIES = 1.5
 
+/** A cold upstream may be as much faster than busy ones, while it has few calls. */
+const FAR_SLOWER = 4
+
 /** Whether a call had better go to `a` than to `b`. */
 export function isCheaper(a: Candidate, b: Candidate, now: number): boolean {
   const [one, two] = [a.latency(now), b.latency(now)]
@@ -92,8 +95,14 @@ export function choose<TCandidate extends Candidate>(
   if (second === null) return first
   const [best, other] = isCheaper(second, first, now) ? [second, first] : [first, second]
   const warmth = best.warmth(now)
-  if (warmth === 1) return best
+  if (warmth === 1 || isFarSlower(other, best, now)) return best
   return random() * other.warmth(now) < warmth ? best : other
+}
+
+/** One that starts is spared by another one, unless that would take far longer. */
+function isFarSlower(other: Candidate, starting: Candidate, now: number): boolean {
+  const [one, two] = [other.latency(now), starting.latency(now)]
+  return one !== null && two !== null && one > two * FAR_SLOWER
 }
 
 function isEligible<TCandidate extends Candidate>(

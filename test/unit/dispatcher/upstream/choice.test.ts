@@ -152,6 +152,20 @@ describe('choose()', () => {
     expect(first.total).toBeGreaterThan(0)
   })
 
+  it.each([
+    [3, 0.5],
+    [5, 0],
+    [100, 0],
+  ])('does not spare one that starts where the other takes %d times as long', (times, share) => {
+    const [starting, slow] = [new Server(1, 10), new Server(1, 10 * times)]
+    starting.share = 0.1
+    const random = toRandom(1)
+    const chosen = Array.from({ length: 200 }, () => choose([starting, slow], null, false, 0, random))
+    const part = chosen.filter((server) => server === slow).length / chosen.length
+    if (share === 0) expect(part).toBe(0)
+    else expect(part).toBeGreaterThan(share)
+  })
+
   it('gives all their share when all start', () => {
     const servers = [new Server(1, 1), new Server(1, 1)]
     for (const server of servers) server.share = 0.1

@@ -7,7 +7,7 @@
 import { RetryBudget } from '../../src/dispatcher/upstream/retry-budget.ts'
 import { Upstream } from '../../src/dispatcher/upstream/upstream.ts'
 import type { UpstreamCallOwner } from '../../src/dispatcher/upstream/upstream-call.ts'
-import { UpstreamCall } from '../../src/dispatcher/upstream/upstream-call.ts'
+import { toUpstreamCall } from '../../src/dispatcher/upstream/upstream-call.ts'
 import { toUpstreamPoolOptions } from '../../src/dispatcher/upstream/upstream-options.ts'
 import { UpstreamSet } from '../../src/dispatcher/upstream/upstream-set.ts'
 import { FakeDispatcher } from '../../test/support/fake-dispatcher.ts'
@@ -66,7 +66,7 @@ export class Dodici implements Policy {
 
   call(onDone: OnDone): void {
     let isGood = false
-    new UpstreamCall(this.#owner, GET, {
+    toUpstreamCall(this.#owner, GET, {
       onResponseStart: (_controller, status) => {
         isGood = status >= 200 && status < 300
       },

@@ -56,6 +56,17 @@ export interface UpstreamCallOwner {
  */
 type UpstreamCallState = 'waiting' | 'responded' | 'settled'
 
+/** The attempts of a call before the present one. */
+interface FailedAttempts {
+  readonly upstreams: readonly Upstream[]
+  /** How many of them cost their upstream something. */
+  readonly retries: number
+  /** How many streams they had. */
+  readonly streams: number
+  /** Whether one of the upstreams may have acted on the request. */
+  readonly mayBeProcessed: boolean
+}
+
 /**
  * Stands between the caller's handler and the calls of the upstreams. It is the handler of each of these, one after
  * the other; the caller's handler hears of one call.
@@ -71,14 +82,11 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #state: UpstreamCallState = 'waiting'
   /** The one that has the call now; null when its part is over. */
   #upstream: Upstream | null = null
-  /** Those whose calls failed; null: none. */
-  #tried: Upstream[] | null = null
-  /** How often it was sent to a further upstream after it had cost another one something. */
-  #retries = 0
+  /** Null until an attempt has failed that another one follows. */
+  #failed: FailedAttempts | null = null
   /** `repeats` of the owner when the present upstream got the call. */
   #repeats: number | null = 0
-  /** When the call began, and when the present upstream got it. Milliseconds of the clock. */
-  readonly #beganAt: number
+  /** When the present upstream got it. Milliseconds of the clock. */
   #sentAt: number
   /** No response has come from the present upstream. */
   #isUnheard = false
@@ -90,19 +98,14 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #judged: CallResult | null = null
   /** The handler was told of the controller. */
   #hasStarted = false
-  /** Streams of the attempts that failed. */
-  #attempts = 0
-  /** One of the upstreams that failed may have acted on the request. */
-  #mayBeProcessed = false
 
   constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
     this.#owner = owner
     this.#kept = toKeptIterable(options, options.maxReplayBuffer ?? owner.maxReplayBuffer)
     this.#options = this.#kept === null ? options : { ...options, body: this.#kept }
     this.#handler = handler
-    this.#beganAt = owner.upstreams.now()
-    this.#sentAt = this.#beganAt
-    owner.budget.deposit(this.#beganAt)
+    this.#sentAt = owner.upstreams.now()
+    owner.budget.deposit(this.#sentAt)
   }
 
   /**
@@ -112,8 +115,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
    */
   start(): boolean {
     try {
-      const upstream = this.#owner.upstreams.choose(this.#options, null, this.#beganAt)
-      if (upstream !== null) return this.#send(upstream, this.#beganAt)
+      const upstream = this.#owner.upstreams.choose(this.#options, null, this.#sentAt)
+      if (upstream !== null) return this.#send(upstream, this.#sentAt)
       throw new BalancedPoolMissingUpstreamError('No upstream has been added to the UpstreamPool')
     } catch (thrown) {
       // A dispatcher of the caller's may throw after it has told the handler.
@@ -135,14 +138,6 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (!UpstreamController.follow(this.#controller, controller) || this.#hasStarted) return
     this.#hasStarted = true
     this.#handler.onRequestStart?.(this.#controller, context)
-  }
-
-  onBodySent(chunk: Buffer): void {
-    this.#handler.onBodySent?.(chunk)
-  }
-
-  onRequestSent(): void {
-    this.#handler.onRequestSent?.()
   }
 
   onResponseStarted(): void {
@@ -305,18 +300,21 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (this.#controller.aborted || !mayRetry || maxRetries === 0) return false
     if (!mayFailOver(this.#options, error, replaySafe) || this.#wasRepeated(error)) return false
     const isFree = isForFree(error)
-    if (!isFree && this.#retries >= maxRetries) return false
+    const former = this.#failed ?? { upstreams: [], retries: 0, streams: 0, mayBeProcessed: false }
+    if (!isFree && former.retries >= maxRetries) return false
     const now = upstreams.now()
     const options = this.#toRemaining(now)
     if (options === null) return false
-    this.#tried ??= []
-    this.#tried.push(failed)
-    const next = upstreams.choose(options, this.#tried, now)
+    const tried = [...former.upstreams, failed]
+    const next = upstreams.choose(options, tried, now)
     if (next === null || (!isFree && !budget.spend(now))) return false
-    if (!isFree) this.#retries++
     this.#options = options
-    this.#mayBeProcessed ||= toProcessed(error) !== 'no'
-    if (error instanceof DodiciError) this.#attempts += error.attempts
+    this.#failed = {
+      upstreams: tried,
+      retries: former.retries + (isFree ? 0 : 1),
+      streams: former.streams + (error instanceof DodiciError ? error.attempts : 0),
+      mayBeProcessed: former.mayBeProcessed || toProcessed(error) !== 'no',
+    }
     try {
       this.#send(next, now)
     } catch (thrown) {
@@ -336,16 +334,16 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #toRemaining(now: number): DispatchOptions | null {
     const limit = this.#options.requestTimeout ?? this.#owner.requestTimeout
     if (limit === 0) return this.#options
-    const requestTimeout = limit - (now - (this.#tried === null ? this.#beganAt : this.#sentAt))
+    const requestTimeout = limit - (now - this.#sentAt)
     return requestTimeout > 0 ? { ...this.#options, requestTimeout } : null
   }
 
   #report(error: Error): void {
     if (this.#state === 'settled') return
     this.#settle()
-    if (error instanceof DodiciError) {
-      error.attempts += this.#attempts
-      if (this.#mayBeProcessed && error.processed === 'no') error.processed = 'maybe'
+    if (error instanceof DodiciError && this.#failed !== null) {
+      error.attempts += this.#failed.streams
+      if (this.#failed.mayBeProcessed && error.processed === 'no') error.processed = 'maybe'
     }
     this.#handler.onResponseError?.(this.#controller, error)
   }
@@ -356,4 +354,32 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#kept?.stop()
     this.#owner.onCallSettled()
   }
+}
+
+/** A call whose handler hears of the request's body, too: each of these callbacks costs a call without them nothing. */
+class SendingUpstreamCall extends UpstreamCall {
+  readonly #target: DispatchHandler
+
+  constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
+    super(owner, options, handler)
+    this.#target = handler
+  }
+
+  onBodySent(chunk: Buffer): void {
+    this.#target.onBodySent?.(chunk)
+  }
+
+  onRequestSent(): void {
+    this.#target.onRequestSent?.()
+  }
+}
+
+/** Makes a call, of the kind that its handler needs. Parameters as of {@link UpstreamCall}. */
+export function toUpstreamCall(
+  owner: UpstreamCallOwner,
+  options: DispatchOptions,
+  handler: DispatchHandler,
+): UpstreamCall {
+  const hearsOfBody = handler.onBodySent !== undefined || handler.onRequestSent !== undefined
+  return new (hearsOfBody ? SendingUpstreamCall : UpstreamCall)(owner, options, handler)
 }

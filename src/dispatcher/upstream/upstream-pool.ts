@@ -26,7 +26,7 @@ import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamDispatch } from './upstream.ts'
 import { Upstream } from './upstream.ts'
 import type { UpstreamCallOwner } from './upstream-call.ts'
-import { UpstreamCall } from './upstream-call.ts'
+import { toUpstreamCall } from './upstream-call.ts'
 import type { ResolvedUpstreamPoolOptions } from './upstream-options.ts'
 import { toUpstream, toUpstreamPoolOptions } from './upstream-options.ts'
 import { UpstreamSet } from './upstream-set.ts'
@@ -163,7 +163,7 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
-    const call = new UpstreamCall(this.#callOwner, toRepeatable(options), handler)
+    const call = toUpstreamCall(this.#callOwner, toRepeatable(options), handler)
     this.#unsettled++
     return call.start()
   }

@@ -5,16 +5,18 @@
 
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../support/listen.ts'
 import { startServer } from '../support/server.ts'
 import type { Bundler, Format } from './bundlers.ts'
 import { BUNDLERS } from './bundlers.ts'
 import type { Printed } from './rig.ts'
-import { makeProject } from './rig.ts'
+import { LOADABLE, makeProject } from './rig.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const names = Object.keys(BUNDLERS) as Bundler[]
@@ -51,22 +53,31 @@ function makeFolder(): string {
   return folder
 }
 
+/** Other code has undici's Agent as the global dispatcher, and Node loads its own undici behind that. */
+const FALLBACK = `
+import { Agent, getGlobalDispatcher } from 'undici'
+import { request } from 'dodici'
+console.log(getGlobalDispatcher() instanceof Agent, typeof new Headers())
+request(process.env.ORIGIN).then(({ body }) => body.text()).then(console.log, console.log)`
+
 interface Case {
   readonly bundler: Bundler
   readonly format: Format
   readonly isExternal: boolean
+  readonly isMinified?: boolean
   readonly source: string
   /** The project to bundle in. */
   readonly project: string
 }
 
 /** Bundles a program into a folder without packages. */
-async function bundle({ bundler, format, isExternal, source, project }: Case) {
+async function bundle({ bundler, source, project, ...order }: Case) {
+  const { format } = order
   const entry = join(project, 'entry.mjs')
   writeFileSync(entry, source)
   const folder = makeFolder()
   const outfile = join(folder, format === 'esm' ? 'program.mjs' : 'program.cjs')
-  const warnings = await BUNDLERS[bundler]({ entry, outfile, format, isExternal })
+  const warnings = await BUNDLERS[bundler]({ entry, outfile, ...order })
   return { folder, outfile, warnings }
 }
 
@@ -141,5 +152,28 @@ describe.each(names.filter((bundler) => bundler !== 'rollup'))('bundled by %s', 
     const project = makeProject('undici 7')
     const { outfile } = await bundle({ bundler, format, isExternal: false, source: PROGRAM, project })
     expect(await play(outfile)).toEqual({ stdout: PRINTED, stderr: '' })
+  })
+
+  describe.each(FORMATS)('as %s', (format) => {
+    // Vite makes no library of undici 6: it asks for `buffer` without the prefix.
+    const cases = LOADABLE.filter((made) => made !== 'undici 6').flatMap((made) => [
+      { made, isMinified: false },
+      { made, isMinified: true },
+    ])
+    test.each(
+      cases,
+    )('$made in it, minified: $isMinified › its Agent serves HTTP/1.1, whatever the name of its class', async ({
+      made,
+      isMinified,
+    }) => {
+      const server = createServer((_request, response) => void response.end('over HTTP/1.1'))
+      onTestFinished(() => void server.close())
+      const { port } = await listen(server)
+      const project = makeProject(made)
+      const order = { bundler, format, isExternal: false, isMinified, source: FALLBACK, project }
+      const { outfile } = await bundle(order)
+      const { stdout } = await run(outfile, { ORIGIN: `http://127.0.0.1:${port}` })
+      expect(stdout).toBe('true object\nover HTTP/1.1\n')
+    })
   })
 })

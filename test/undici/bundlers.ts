@@ -17,6 +17,8 @@ export interface Order {
   readonly format: Format
   /** Whether undici is left for Node to load. */
   readonly isExternal: boolean
+  /** Whether names are made short, those of classes as well. */
+  readonly isMinified?: boolean
 }
 
 /** @returns what it has warned of */
@@ -38,12 +40,12 @@ const webpack: Webpack = createRequire(import.meta.url)('webpack')
 const BANNER =
   "import { createRequire as __make } from 'node:module'; const require = __make(import.meta.url);"
 
-const byWebpack: Bundle = ({ entry, outfile, format, isExternal }) =>
+const byWebpack: Bundle = ({ entry, outfile, format, isExternal, isMinified = false }) =>
   new Promise((resolve, reject) => {
     const isModule = format === 'esm'
     const configuration = {
       ...{ mode: 'production', target: 'node20', devtool: false, context: dirname(entry), entry },
-      ...{ optimization: { minimize: false }, experiments: { outputModule: isModule } },
+      ...{ optimization: { minimize: isMinified }, experiments: { outputModule: isModule } },
       externals: isExternal ? { undici: 'node-commonjs undici' } : {},
       output: {
         path: dirname(outfile),
@@ -65,9 +67,10 @@ const byWebpack: Bundle = ({ entry, outfile, format, isExternal }) =>
     })
   })
 
-const byEsbuild: Bundle = async ({ entry, outfile, format, isExternal }) => {
+const byEsbuild: Bundle = async ({ entry, outfile, format, isExternal, isMinified = false }) => {
   const { warnings } = await buildByEsbuild({
     ...{ entryPoints: [entry], outfile, format, bundle: true, platform: 'node', logLevel: 'silent' },
+    minify: isMinified,
     external: isExternal ? ['undici'] : [],
     banner: format === 'esm' && !isExternal ? { js: BANNER } : {},
   })
@@ -75,14 +78,14 @@ const byEsbuild: Bundle = async ({ entry, outfile, format, isExternal }) => {
 }
 
 function byVite(isLibrary: boolean): Bundle {
-  return async ({ entry, outfile, format, isExternal }) => {
+  return async ({ entry, outfile, format, isExternal, isMinified = false }) => {
     const external = isExternal ? ['undici'] : []
     await buildByVite({
       ...{ root: dirname(entry), configFile: false, logLevel: 'silent' },
       ssr: { noExternal: true, external },
       build: {
         ...(isLibrary ? { lib: { entry, formats: [format === 'esm' ? 'es' : 'cjs'] } } : { ssr: entry }),
-        ...{ outDir: dirname(outfile), emptyOutDir: false, minify: false, target: 'node20' },
+        ...{ outDir: dirname(outfile), emptyOutDir: false, minify: isMinified, target: 'node20' },
         rolldownOptions: {
           external: [/^node:/, ...external],
           output: {

@@ -31,8 +31,19 @@ export interface BuiltinAgent extends FallbackDispatcher {
 /** The class of an undici Agent. */
 export type BuiltinAgentClass = new (options: object) => BuiltinAgent
 
-/** undici's class that can be made anew from options alone, and reaches any origin without a proxy of its own. */
-const AGENT = 'Agent'
+/**
+ * What tells undici's Agent from other dispatchers: it can be made anew from options alone, and reaches any origin
+ * without a proxy. Classes have other names once a bundler has renamed or minified them. The descriptions of symbols
+ * stay.
+ */
+const TRAITS = {
+  /** Each Agent has these properties. */
+  own: ['options', 'factory', 'clients'],
+  /** A Pool of any kind, which has those as well, has these. */
+  ofPools: ['queue', 'url'],
+  /** The class of an Agent has these methods. A caller's class that extends it doesn't. */
+  ofClass: ['running', 'dispatch', 'close', 'destroy'],
+} as const
 
 /** The global dispatchers in both slots; undefined for an empty slot. */
 export function readSlots(): { legacy: unknown; native: unknown } {
@@ -120,18 +131,25 @@ function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
 }
 
 /**
- * `instanceof` doesn't recognise undici's classes, since each copy of undici has its own. Dodici's classes have another
- * parent. A caller's class that extends an undici class counts as that class.
+ * The class of an undici Agent; null for anything else. `instanceof` doesn't recognise undici's classes, since each
+ * copy of undici has its own. Dodici's have no symbols like these. A caller's class that extends an undici class counts
+ * as that class.
  */
 function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
-  let agentClass: unknown = dispatcher.constructor
-  while (typeof agentClass === 'function') {
-    const parent: unknown = Object.getPrototypeOf(agentClass)
-    const isOfUndici = typeof parent === 'function' && parent.name === 'DispatcherBase'
-    if (isOfUndici) return agentClass.name === AGENT ? (agentClass as BuiltinAgentClass) : null
-    agentClass = parent
+  const own = toDescriptions(dispatcher)
+  if (TRAITS.ofPools.some((name) => own.has(name)) || !TRAITS.own.every((name) => own.has(name))) return null
+  let prototype: object | null = Object.getPrototypeOf(dispatcher)
+  while (prototype !== null) {
+    const names = toDescriptions(prototype)
+    if (TRAITS.ofClass.every((name) => names.has(name))) return prototype.constructor as BuiltinAgentClass
+    prototype = Object.getPrototypeOf(prototype)
   }
   return null
+}
+
+/** The descriptions of an object's own symbols. */
+function toDescriptions(object: object): Set<string | undefined> {
+  return new Set(Object.getOwnPropertySymbols(object).map(({ description }) => description))
 }
 
 // Reading the slots loads nothing.

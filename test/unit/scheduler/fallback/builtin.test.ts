@@ -1,4 +1,12 @@
-import { EnvHttpProxyAgent, MockAgent, Pool, Agent as Undici7 } from 'undici'
+import {
+  BalancedPool,
+  Client,
+  EnvHttpProxyAgent,
+  MockAgent,
+  Pool,
+  ProxyAgent,
+  Agent as Undici7,
+} from 'undici'
 import { Agent as Undici6 } from 'undici-6'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../../../src/index.ts'
@@ -37,6 +45,7 @@ describe('the class of the global dispatcher', () => {
     { name: 'one of the same name', made: new (class Agent extends Undici7 {})(), agentClass: Undici7 },
     { name: 'the Agent of a MockAgent', made: new MockAgent(), agentClass: Undici7 },
     { name: 'the Agent of an EnvHttpProxyAgent', made: new EnvHttpProxyAgent(), agentClass: Undici7 },
+    { name: 'the Agent of a ProxyAgent', made: new ProxyAgent('http://127.0.0.1:1'), agentClass: Undici7 },
   ])('is that of $name', ({ made, agentClass }) => {
     put(made)
     expect(peekBuiltinClass()).toBe(agentClass)
@@ -56,6 +65,8 @@ describe('the class of the global dispatcher', () => {
     { name: 'one without a prototype', made: Object.create(null) },
     { name: 'a plain object', made: { dispatch: () => true } },
     { name: 'a Pool, which reaches one origin only', made: new Pool('http://127.0.0.1:1') },
+    { name: 'a Client', made: new Client('http://127.0.0.1:1') },
+    { name: 'a BalancedPool', made: new BalancedPool(['http://127.0.0.1:1']) },
     { name: "a Pool of the caller's own", made: new (class Agent extends Pool {})('http://127.0.0.1:1') },
   ])('is null for $name', ({ made }) => {
     put(made)

@@ -69,20 +69,21 @@ export class KeptSource {
   /** Asks for one more piece. @returns null when it, or the end, has come at once */
   pull(): Promise<void> | null {
     if (this.#coming !== null) return this.#coming
+    let result: ReturnType<ChunkSource['next']>
     try {
       this.#source ??= this.#toSource()
       if (this.#state.name === 'unread') this.#state = OPEN
-      const result = this.#source.next()
-      if (!isPromiseLike(result)) {
-        this.#keep(result)
-        return null
-      }
-      this.#coming = this.#await(result)
-      return this.#coming
+      result = this.#source.next()
     } catch (thrown) {
-      this.#fail(thrown)
+      this.#onThrown(thrown)
       return null
     }
+    if (isPromiseLike(result)) {
+      this.#coming = this.#await(result)
+      return this.#coming
+    }
+    this.#keep(result)
+    return null
   }
 
   /** The rest isn't needed. Idempotent. */
@@ -94,18 +95,29 @@ export class KeptSource {
   }
 
   /** Never rejects: each reader hears of a failure by {@link isOver}. */
-  async #await(result: PromiseLike<IteratorResult<unknown>>): Promise<void> {
+  async #await(answer: PromiseLike<IteratorResult<unknown>>): Promise<void> {
     try {
-      this.#keep(await result)
-    } catch (thrown) {
-      this.#fail(thrown)
-    } finally {
+      const result = await answer
       this.#coming = null
+      this.#keep(result)
+    } catch (thrown) {
+      this.#coming = null
+      this.#onThrown(thrown)
     }
   }
 
-  #keep({ done, value }: IteratorResult<unknown>): void {
+  /** A piece that isn't kept fails the source, which holds what it holds: it is told to stop. */
+  #keep(result: IteratorResult<unknown>): void {
     if (this.#state.name !== 'open') return
+    try {
+      this.#add(result)
+    } catch (thrown) {
+      this.#state = { name: 'failed', thrown }
+      this.#source?.stop(null)
+    }
+  }
+
+  #add({ done, value }: IteratorResult<unknown>): void {
     if (done === true) {
       this.#state = ENDED
       return
@@ -118,12 +130,9 @@ export class KeptSource {
     this.#size = size
   }
 
-  #fail(thrown: unknown): void {
-    if (this.#state.name === 'stopped') return
-    const isOpen = this.#state.name === 'open'
-    this.#state = { name: 'failed', thrown }
-    // A source that has thrown is over. One whose piece was refused isn't, and holds what it holds.
-    if (isOpen) this.#source?.stop(null)
+  /** The source has thrown: it is over, and there is nothing to stop. */
+  #onThrown(thrown: unknown): void {
+    if (this.#state.name !== 'stopped') this.#state = { name: 'failed', thrown }
   }
 }
 

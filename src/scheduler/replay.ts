@@ -73,12 +73,9 @@ export function toReplay(
   }
   const counted = count(failures, error, progress, attempt?.isLeftOut === true)
   const reason = toReason(call, error, counted, terms)
-  const isForHttp1 = reason !== null && error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED
-  const http1Required = isForHttp1 ? error : failures.http1Required
   // A failure that leads to the fallback isn't counted: it can't happen again and again.
-  if (reason === 'http/1.1') return { reason, failures: { ...failures, http1Required, setbacks: 0 } }
-  const wasRepeated = failures.wasRepeated || reason === 'safe'
-  return { reason, failures: { ...counted, wasRepeated, http1Required } }
+  if (reason === 'http/1.1') return { reason, failures: { ...failures, http1Required: error, setbacks: 0 } }
+  return { reason, failures: reason === 'safe' ? { ...counted, wasRepeated: true } : counted }
 }
 
 /**
@@ -106,10 +103,10 @@ function toReason(
 ): ReplayReason | null {
   if (request.body.isSpent) return null
   const isSafe = replaySafe && request.idempotent && !request.isTunnel
-  if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED && hasFallback) {
+  if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) {
     // A stream error says that the request wasn't processed. A connection error may come when some requests have been.
     const isUnprocessed = error instanceof StreamError || error.processed === 'no'
-    return isUnprocessed || isSafe ? 'http/1.1' : null
+    return hasFallback && (isUnprocessed || isSafe) ? 'http/1.1' : null
   }
   if (error.processed === 'no')
     return fruitless < MAX_FRUITLESS_ATTEMPTS && refusals < MAX_REFUSALS ? 'unprocessed' : null

@@ -281,18 +281,23 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     expect(fallback.requests).toEqual([])
   })
 
-  it('fails its requests where there is no fallback', async () => {
+  it.each([
+    ['POST', 1],
+    ['GET', 1],
+    ['POST', 0],
+    ['GET', 0],
+  ])('fails a %s where there is no fallback, with last stream id %i', async (method, lastStreamId) => {
     const peer = await startPeer([
       {
         onComplete: (_stream, connection) => {
-          connection.goAway({ lastStreamId: 1, code: HTTP_1_1_REQUIRED })
+          connection.goAway({ lastStreamId, code: HTTP_1_1_REQUIRED })
           connection.break()
         },
       },
       SERVE,
     ])
     const harness = startHarness(peer, { fallback: null })
-    const call = ask(harness, 'POST /a')
+    const call = ask(harness, `${method} /a`)
     await call.settled
     expect(call.error).toBeInstanceOf(errors.SocketError)
     expect(call.error).toMatchObject({ http2ErrorCode: HTTP_1_1_REQUIRED, attempts: 1 })

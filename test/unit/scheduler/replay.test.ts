@@ -101,6 +101,7 @@ describe('HTTP_1_1_REQUIRED', () => {
 
   it('fails the call like any other error when there is no fallback', () => {
     expect(judge(toRequired(), { hasFallback: false })).toBe(null)
+    expect(judge(toGone(ErrorCode.HTTP_1_1_REQUIRED), { hasFallback: false })).toBe(null)
   })
 
   it('in GOAWAY leads to the fallback, too', () => {

@@ -14,6 +14,7 @@ import { NO_BODY } from './body-source.ts'
 import { IteratorSource, ReaderSource, toBytes } from './chunk-source.ts'
 import { toIterator } from './kept-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
+import { isOldStream, OldStreamReadable } from './old-stream.ts'
 import { OneReadable, OneSource, Parts } from './stream-body.ts'
 
 function toEmpty(contentType: string | null): NoBody {
@@ -129,6 +130,7 @@ function toObjectBody(body: object): SendableBody | null {
     return toBytesBody(Buffer.from(body.toString()), 'application/x-www-form-urlencoded;charset=UTF-8')
   }
   if (Symbol.asyncIterator in body) return toIterableBody(body as AsyncIterable<unknown>)
+  if (isOldStream(body)) return new OneReadable(new OldStreamReadable(body))
   return Symbol.iterator in body ? toIterableBody(body as Iterable<unknown>) : null
 }
 

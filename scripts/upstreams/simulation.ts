@@ -4,6 +4,7 @@
  * @module
  */
 
+import { toTable as toMarkdown } from '../page.mjs'
 import type { PolicyMaker } from './policies.ts'
 import { POLICIES } from './policies.ts'
 import type { Scene } from './scenes.ts'
@@ -134,6 +135,5 @@ export function toTable(comparisons: readonly Comparison[]): string {
     )
     return [scene.title, ...cells]
   })
-  const lines = [['servers', ...names], ['---', ...names.map(() => '---')], ...rows]
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return toMarkdown([['servers', ...names], ...rows])
 }

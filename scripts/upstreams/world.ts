@@ -5,16 +5,11 @@
  */
 
 import type { Alarm, Clock, OnAlarm } from '../../src/core/clock.ts'
+import { makeRandom } from '../random.mjs'
 
-/** Mulberry32: the same numbers, from 0 to below 1, for the same seed. */
+/** Gives the same numbers, from 0 to below 1, for the same seed. */
 export function toRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  return makeRandom(seed).next
 }
 
 /** One thing that happens, at a time. */

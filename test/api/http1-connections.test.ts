@@ -37,6 +37,8 @@ const UNDICIS: readonly (readonly [string, AnyLibrary])[] = [
 ]
 
 const ours = dodici as unknown as AnyLibrary
+/** undici's surface: its classes have undici's rules about origins, and the same connections. */
+const entry = (await import('../../src/undici/all.ts')) as unknown as AnyLibrary
 
 const GET = { path: '/', method: 'GET' } as const
 /** Requests at once. */
@@ -116,6 +118,7 @@ describe.each(Object.entries(KINDS))('a burst of requests to an origin of HTTP/1
       }
       const opened = await count(ours, kind.ours)
       expect(opened).toBe(name === 'Client' ? 1 : (connections ?? BURST))
+      expect(await count(entry, kind.ours)).toBe(opened)
       for (const [, library] of UNDICIS) expect(await count(library, kind.theirs)).toBe(opened)
     })
   })

@@ -4,19 +4,23 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
+import * as http2 from 'node:http2'
 import { createSecureServer } from 'node:http2'
 import { createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import { Agent, Client, EnvHttpProxyAgent, errors, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
 import type { ForeignOption } from '../../src/options/foreign-options.ts'
 import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from '../../src/options/foreign-options.ts'
 import { DISPATCHER_OPTIONS, REQUEST_OPTIONS } from '../../src/options/known-options.ts'
 import { listen } from '../support/listen.ts'
 import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { Recorder } from '../support/recorder.ts'
 import { toCertificate } from '../support/server.ts'
 
 const heard: string[] = []
@@ -49,10 +53,14 @@ function toNames(someClass: unknown): string[] {
     .filter((name) => name !== '' && !name.startsWith('...'))
 }
 
-const CLASSES: readonly [string, (options: object) => { destroy(): Promise<void> }][] = [
+/** Of each class: how it is made, and what an error calls it. */
+const CLASSES: readonly [string, (options: object) => { destroy(): Promise<void> }, owner?: string][] = [
   ['Client', (options) => new Client('https://localhost:1', options)],
   ['Pool', (options) => new Pool('https://localhost:1', options)],
   ['Agent', (options) => new Agent(options)],
+  ['ProxyAgent', (options) => new ProxyAgent({ uri: 'http://localhost:1', ...options }), 'a proxy agent'],
+  ['EnvHttpProxyAgent', (options) => new EnvHttpProxyAgent(options), 'a proxy agent'],
+  ['UpstreamPool', (options) => new UpstreamPool(['https://localhost:1'], options)],
 ]
 
 const FOREIGN: readonly [string, ForeignOption][] = [...FOREIGN_DISPATCHER_OPTIONS]
@@ -95,13 +103,13 @@ test('docs/options.md says of each what becomes of it', async () => {
   )
 })
 
-describe.each(CLASSES)('an option of another library, of %s', (_name, make) => {
+describe.each(CLASSES)('an option of another library, of %s', (_name, make, owner = 'a dispatcher') => {
   const tryMake = (options: object) => void make(options).destroy()
 
   test.each(FOREIGN.filter(isFate('refused')))('%s is refused, with what to use instead', (name, { why }) => {
     const thrown = expect(() => tryMake({ [name]: toMeant(name) }))
     thrown.toThrow(errors.InvalidArgumentError)
-    thrown.toThrow(`The option ${name} of a dispatcher isn't supported: ${why}`)
+    thrown.toThrow(`The option ${name} of ${owner} isn't supported: ${why}`)
   })
 
   test.each([
@@ -128,7 +136,8 @@ describe.each(CLASSES)('an option of another library, of %s', (_name, make) => {
 
 test.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once', (name, { why }) => {
   for (const [, make] of [...CLASSES, ...CLASSES]) void make({ [name]: toMeant(name) }).destroy()
-  expect(heard).toEqual([`The option ${name} of a dispatcher has no effect: ${why}`])
+  const owners = ['a dispatcher', 'a proxy agent']
+  expect(heard).toEqual(owners.map((owner) => `The option ${name} of ${owner} has no effect: ${why}`))
 })
 
 describe('an option of another library, of a request', () => {
@@ -154,6 +163,65 @@ describe('an option of another library, of a request', () => {
     const { client } = await start()
     for (let i = 0; i < 2; i++) await (await client.request({ ...GET, [name]: 1 })).body.dump()
     expect(heard).toEqual([`The option ${name} of a request has no effect: ${why}`])
+  })
+
+  /** How each API is called, and how it tells of a failure. */
+  const APIS: readonly (readonly [string, (client: Client, options: object) => Promise<unknown>])[] = [
+    ['request', async (client, options) => (await client.request({ ...GET, ...options })).body.dump()],
+    ['stream', (client, options) => client.stream({ ...GET, ...options }, () => new PassThrough().resume())],
+    [
+      'pipeline',
+      async (client, options) => {
+        const pipeline = client.pipeline({ ...GET, ...options }, ({ body }) => body)
+        await text(pipeline.end())
+      },
+    ],
+    [
+      'dispatch',
+      async (client, options) => {
+        const recorder = new Recorder()
+        client.dispatch({ ...GET, ...options }, recorder)
+        await recorder.settled
+        if (recorder.errors.length > 0) throw recorder.error
+      },
+    ],
+    [
+      'connect',
+      async (client, options) => (await client.connect({ path: 'a.test:1', ...options })).socket.destroy(),
+    ],
+    [
+      'upgrade',
+      async (client, options) => (await client.upgrade({ path: '/', ...options })).socket.destroy(),
+    ],
+  ]
+
+  /** A server that takes everything, tunnels too, and a client whose code has warned of nothing yet. */
+  async function startAnew() {
+    vi.resetModules()
+    const { Client: NewClient } = await import('../../src/index.ts')
+    const server = http2.createServer({ settings: { enableConnectProtocol: true } })
+    server.on('stream', (stream: http2.ServerHttp2Stream, { ':method': method }) => {
+      stream.on('error', () => {})
+      stream.respond({ ':status': 200 })
+      if (method !== 'CONNECT') stream.end()
+    })
+    const { port } = await listen(server)
+    const client = new NewClient(`http://127.0.0.1:${port}`)
+    onTestFinished(() => client.destroy())
+    return client
+  }
+
+  test.each(APIS)('is refused or warned of by %s as by request', async (_api, call) => {
+    const client = await startAnew()
+    for (const [name, { fate, why }] of FOREIGN_OF_REQUEST) {
+      const error = await call(client, { [name]: 1 }).catch((caught: unknown) => caught)
+      const refusal = `InvalidArgumentError: The option ${name} of a request isn't supported: ${why}`
+      expect(error instanceof Error ? String(error) : 'none').toBe(fate === 'refused' ? refusal : 'none')
+    }
+    const warnings = FOREIGN_OF_REQUEST.filter(isFate('warned')).map(
+      ([name, { why }]) => `The option ${name} of a request has no effect: ${why}`,
+    )
+    expect(heard).toEqual(warnings)
   })
 
   test.each(FOREIGN_OF_REQUEST)('%s may be an interceptor’s own', async (name) => {

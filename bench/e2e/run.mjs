@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readOptions, runMain, UsageError } from '../../scripts/options.mjs'
-import { installPeers } from '../peers.mjs'
 import { clients, ownClients, peerClient, referenceClient } from './clients/index.mjs'
 import { measureEntries } from './measure.mjs'
 import { toPlans, toUsable } from './plans.mjs'
@@ -89,7 +88,6 @@ await runMain(async () => {
   console.log(`${rounds} rounds, median (min–max), ratios with a 95 % interval\n`)
   const clientNames = await toUsable(setting.clients, machine.node, console.log)
   if (clientNames.length === 0) throw new UsageError('No client is left to measure.')
-  if (clientNames.includes('fetch-h2')) installPeers()
 
   const measured = []
   for (const scenario of setting.scenarios) {

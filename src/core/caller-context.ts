@@ -13,9 +13,8 @@ const OPTIONS = Object.freeze({})
  * The async context in which it was made. `runInAsyncScope()` runs the caller's code in it, whatever has led there: a
  * read of a socket that another caller has opened, a timer, or the end of another call.
  *
- * One adds some 100 bytes to a call that is its own context (`bench/allocations.mjs`) and some 25 ns, a scope some 6 ns.
- * `AsyncLocalStorage.snapshot()` and `AsyncResource.bind()` take
- * microseconds (`bench/micro/caller-context.mjs`).
+ * For a call that is its own context that is some 100 bytes (`bench/allocations.mjs`) and some 25 ns, and a scope some
+ * 6 ns. `AsyncLocalStorage.snapshot()` and `AsyncResource.bind()` take microseconds (`bench/micro/caller-context.mjs`).
  */
 export class CallerContext extends AsyncResource {
   constructor() {

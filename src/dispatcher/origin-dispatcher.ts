@@ -59,7 +59,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     return this.#scheduler.pending + this.#scheduler.running === 0
   }
 
-  /** For a dispatcher in front of this one, which has a budget for repeats. */
+  /** For a dispatcher in front of this one, which has a budget for repeats. @internal */
   static limitRepeats(it: OriginDispatcher, permit: RepeatPermit): void {
     it.#scheduler.limitRepeats(permit)
   }

@@ -147,7 +147,7 @@ export function describe({ name, method, bodyBytes, responseBytes, inFlight, pat
   ].join(', ')
 }
 
-/** @param {ReturnType<import('./servers.mjs').describeMachine>} machine */
+/** @param {ReturnType<typeof import('./servers.mjs').describeMachine>} machine */
 export function describeSetting(machine) {
   const { cpu, cores, platform, node, server, pinned, loadBefore } = machine
   const where =

@@ -14,7 +14,7 @@ import { Expected } from './watch.mjs'
  * @typedef {object} Context
  * @property {Random} random
  * @property {import('../../types/index.ts').Dispatcher} dispatcher
- * @property {{ origin: string, path: string, signal: any, idempotent?: boolean }} options
+ * @property {{ origin: string, path: string, signal: import('../../types/index.ts').CallSignal, idempotent?: boolean }} options
  * @property {string} tag names a body: its first 9 bytes
  * @property {(moment: 'header' | 'end') => void} reached reports the progress of the call
  * @property {typeof import('../../src/index.ts').fetch} fetch

@@ -49,6 +49,12 @@ export function hear(child, field) {
 }
 
 /**
+ * What a relay tells while it runs; its other messages have no phase.
+ *
+ * @typedef {{ lane: string, fault: string, phase: 'begin' | 'end', at: number } | { phase?: undefined }} FaultMessage
+ */
+
+/**
  * Starts a script that is compiled for it.
  *
  * @param {string} path relative to scripts/ @param {object} argument @param {string} field of the message that answers `tally`
@@ -62,8 +68,9 @@ async function startChild(path, argument, field) {
   return {
     /** Its first message. */
     said,
-    /** @param {(message: any) => void} listener of all others */
-    onMessage: (listener) => void child.on('message', listener),
+    /** @param {(message: FaultMessage) => void} listener of all others */
+    onMessage: (listener) =>
+      void child.on('message', (message) => listener(/** @type {FaultMessage} */ (message))),
     async tally() {
       const heard = hear(child, field)
       child.send('tally')

@@ -28,7 +28,7 @@ function onHang() {
 
 /**
  * @param {() => unknown} toTally what to send for each message `tally`; a message with `wards` says that the parent is alive
- * @param {(message: any) => void} [onOther] hears of all other messages
+ * @param {(message: Record<string, unknown>) => void} [onOther] hears of all other messages
  */
 export function serveParent(toTally, onOther = () => {}) {
   process.on('message', (/** @type {any} */ message) => {

@@ -41,7 +41,7 @@ const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
  * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
  *
  * It is the async context in which it was dispatched: callbacks of the handler, sources of the body and what listens to
- * a tunnel run in it. An object of its own for that would cost 32 bytes more.
+ * a tunnel run in it. A second object for that would cost 32 bytes more.
  */
 export class Call extends CallerContext implements Queued<Call>, ControlledCall, LateListener {
   readonly request: Request

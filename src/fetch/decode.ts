@@ -22,7 +22,7 @@ export interface DecodedSink {
   onDecoded(chunk: Buffer): boolean
   /** The whole body was decoded, and the encoded body is complete. May come from inside `end()`. Nothing follows. */
   onDecodedEnd(): void
-  /** Bad data: the error is that of node:zlib. Nothing follows. */
+  /** Bad data, with node:zlib's error. Nothing follows. */
   onDecodeError(error: Error): void
   /** The decoder takes encoded bytes again, after `write()` has returned false. */
   onDecoderDrain(): void

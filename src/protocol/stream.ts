@@ -18,7 +18,7 @@ export type ResponsePhase = 'none' | 'header' | 'whole'
 /**
  * What DATA frames are:
  *
- * - `content`: that of the response
+ * - `content`: the response's content
  * - `none`: there is no content, because of the status or of the request's method (RFC 9110 §6.4.1): only empty ones
  *   may come
  * - `tunnel`: what the tunnel carries, and nothing but DATA may come (RFC 9113 §8.5)

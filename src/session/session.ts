@@ -73,7 +73,7 @@ export interface SessionContext extends EngineContext {
 /**
  * Makes a session. Another one than `Http2Session` has another way to get a connection.
  *
- * @param id its number among those of its owner, from 1
+ * @param id its number among its owner's sessions, from 1
  */
 export type SessionFactory = (context: SessionContext, id: number, openedFor: OpenReason) => Session
 

@@ -6,46 +6,15 @@ import replyFrom from '@fastify/reply-from'
 import fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Pool } from '../../src/index.ts'
-import type { PoolOptions } from '../../types/index.ts'
-import type { Ending } from '../support/early-server.ts'
-import {
-  HTTP1_ENDINGS,
-  HTTP2_ENDINGS,
-  startEarlyHttp1,
-  startEarlyHttp2,
-  TEXT,
-  toPath,
-} from '../support/early-server.ts'
+import type { EarlyRoute } from '../support/early-server.ts'
+import { EARLY_ROUTES, TEXT, toPath } from '../support/early-server.ts'
 
 const CLIENTS = 5
 /** Bytes. */
 const SENT = 131_072
 
-interface Upstream {
-  readonly name: string
-  readonly options: PoolOptions
-  readonly endings: readonly Ending[]
-  start(): Promise<string>
-}
-
-const UPSTREAMS: readonly Upstream[] = [
-  {
-    name: 'engine node',
-    options: { engine: 'node', h2c: true },
-    endings: HTTP2_ENDINGS,
-    start: startEarlyHttp2,
-  },
-  {
-    name: 'engine wire',
-    options: { engine: 'wire', h2c: true },
-    endings: HTTP2_ENDINGS,
-    start: startEarlyHttp2,
-  },
-  { name: 'the fallback', options: { allowH2: false }, endings: HTTP1_ENDINGS, start: startEarlyHttp1 },
-]
-
 /** Starts a proxy, whose requests to its upstream go through a Pool of ours. @returns its origin */
-async function startProxy({ options, start }: Upstream): Promise<string> {
+async function startProxy({ options, start }: EarlyRoute): Promise<string> {
   const base = await start()
   const pool = new Pool(base, options)
   const app = fastify()
@@ -75,7 +44,7 @@ async function upload(url: string): Promise<string> {
   return response.statusCode === 413 ? `413 ${body}` : String(response.statusCode)
 }
 
-describe.each(UPSTREAMS)('@fastify/reply-from over $name', (upstream) => {
+describe.each(EARLY_ROUTES)('@fastify/reply-from over $name', (upstream) => {
   // A response that breaks off can't be answered by another one.
   const endings = upstream.endings.filter(({ name }) => !name.endsWith('within the response'))
 

@@ -5,41 +5,9 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
-import type { AgentOptions } from '../../types/index.ts'
-import type { Ending, Moment } from '../support/early-server.ts'
-import {
-  HTTP1_ENDINGS,
-  HTTP2_ENDINGS,
-  MOMENTS,
-  startEarlyHttp1,
-  startEarlyHttp2,
-  TEXT,
-  toPath,
-} from '../support/early-server.ts'
+import type { EarlyRoute, Ending, Moment } from '../support/early-server.ts'
+import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/early-server.ts'
 import { listen } from '../support/listen.ts'
-
-interface Route {
-  readonly name: string
-  readonly options: AgentOptions
-  readonly endings: readonly Ending[]
-  start(): Promise<string>
-}
-
-const ROUTES: readonly Route[] = [
-  {
-    name: 'engine node',
-    options: { engine: 'node', h2c: true },
-    endings: HTTP2_ENDINGS,
-    start: startEarlyHttp2,
-  },
-  {
-    name: 'engine wire',
-    options: { engine: 'wire', h2c: true },
-    endings: HTTP2_ENDINGS,
-    start: startEarlyHttp2,
-  },
-  { name: 'the fallback', options: { allowH2: false }, endings: HTTP1_ENDINGS, start: startEarlyHttp1 },
-]
 
 const PIECE = Buffer.alloc(16_384, 'x')
 /** In the middle of the body, for a server, is well below. */
@@ -163,7 +131,7 @@ function checkOutcome(outcome: unknown, { isResponse }: Ending): void {
 
 /** Plays a call for each moment and ending, each on a connection of its own. */
 async function playAll(
-  { endings, options, start }: Route,
+  { endings, options, start }: EarlyRoute,
   moments: readonly Moment[],
   play: (url: string, moment: Moment, ending: Ending) => Promise<void>,
 ): Promise<void> {
@@ -185,7 +153,7 @@ async function playAll(
 
 afterEach(uninstall)
 
-describe.each(ROUTES)('a body that the built-in fetch sends, on $name', (route) => {
+describe.each(EARLY_ROUTES)('a body that the built-in fetch sends, on $name', (route) => {
   it.each(SOURCES)('$name › is read no further once the call has ended', async ({ make, isBounded }) => {
     await playAll(route, MOMENTS, async (url, moment, ending) => {
       const pieces = new Pieces(moment !== 'after')

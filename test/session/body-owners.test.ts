@@ -1,17 +1,9 @@
 import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch, install, uninstall } from '../../src/index.ts'
-import type { AgentOptions, RequestBody } from '../../types/index.ts'
+import type { RequestBody } from '../../types/index.ts'
 import type { Ending, Moment } from '../support/early-server.ts'
-import {
-  HTTP1_ENDINGS,
-  HTTP2_ENDINGS,
-  MOMENTS,
-  startEarlyHttp1,
-  startEarlyHttp2,
-  TEXT,
-  toPath,
-} from '../support/early-server.ts'
+import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/early-server.ts'
 import type { Fate, SourceKind } from '../support/owned-sources.ts'
 import { makeFile, removeFile, SOURCES } from '../support/owned-sources.ts'
 import { Recorder } from '../support/recorder.ts'
@@ -85,29 +77,6 @@ const WAYS: readonly Way[] = [
   },
 ]
 
-interface Route {
-  readonly name: string
-  readonly options: AgentOptions
-  readonly endings: readonly Ending[]
-  start(): Promise<string>
-}
-
-const ROUTES: readonly Route[] = [
-  {
-    name: 'engine node',
-    options: { engine: 'node', h2c: true },
-    endings: HTTP2_ENDINGS,
-    start: startEarlyHttp2,
-  },
-  {
-    name: 'engine wire',
-    options: { engine: 'wire', h2c: true },
-    endings: HTTP2_ENDINGS,
-    start: startEarlyHttp2,
-  },
-  { name: 'the fallback', options: { allowH2: false }, endings: HTTP1_ENDINGS, start: startEarlyHttp1 },
-]
-
 function toFate(moment: Moment, { isResponse }: Ending): Fate {
   if (moment === 'after') return isResponse ? 'whole' : 'late'
   return isResponse ? 'early' : 'failed'
@@ -122,7 +91,7 @@ function takes(way: string, fetches: SourceKind['fetches']): boolean {
 beforeAll(makeFile)
 afterAll(removeFile)
 
-describe.each(ROUTES)('the source of a body, on $name', ({ options, endings, start }) => {
+describe.each(EARLY_ROUTES)('the source of a body, on $name', ({ options, endings, start }) => {
   describe.each(WAYS)('by $name', ({ name: way, call }) => {
     const kinds = SOURCES.filter(({ fetches }) => takes(way, fetches))
     it.each(kinds)('$name › is left in order, however the server ends the call', async ({ play }) => {

@@ -3,6 +3,7 @@
 import { createServer } from 'node:net'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import type { PoolOptions } from '../../types/index.ts'
 import { listen } from './listen.ts'
 import { startPeer } from './peer-rig.ts'
 
@@ -125,3 +126,28 @@ function isWholeLength(said: string, end: number): boolean {
   const length = /\r\ncontent-length: (\d+)/i.exec(said.slice(0, end))?.[1]
   return length !== undefined && said.length - end - 4 >= Number(length)
 }
+
+/** A way to such a server: what it speaks, and which options lead there. */
+export interface EarlyRoute {
+  readonly name: string
+  readonly options: PoolOptions
+  readonly endings: readonly Ending[]
+  /** @returns the server's origin */
+  start(): Promise<string>
+}
+
+export const EARLY_ROUTES: readonly EarlyRoute[] = [
+  {
+    name: 'engine node',
+    options: { engine: 'node', h2c: true },
+    endings: HTTP2_ENDINGS,
+    start: startEarlyHttp2,
+  },
+  {
+    name: 'engine wire',
+    options: { engine: 'wire', h2c: true },
+    endings: HTTP2_ENDINGS,
+    start: startEarlyHttp2,
+  },
+  { name: 'the fallback', options: { allowH2: false }, endings: HTTP1_ENDINGS, start: startEarlyHttp1 },
+]

@@ -13,7 +13,7 @@ import { isJsonPath, toJsonDocument } from '../json-document.mjs'
  * @typedef {import('./index.mjs').Done} Done
  * @typedef {import('./index.mjs').Start} Start
  * @typedef {{ status: number, text(): Promise<string>, json(): Promise<unknown> }} FetchResult
- * @typedef {(url: string, init: any) => Promise<FetchResult>} FetchLike
+ * @typedef {(url: string, init: RequestInit) => Promise<FetchResult>} FetchLike
  *
  * @typedef {Record<string, string>} Headers
  * @typedef {import('node:stream').Duplex} Duplex

@@ -12,7 +12,7 @@ export interface RetryBudgetRules {
   readonly minPerSecond: number
 }
 
-/** The budget is that of the last ten seconds, in slots of a second. Milliseconds. */
+/** The budget counts the last ten seconds, in slots of a second. Milliseconds. */
 const SLOT = 1_000
 const SLOTS = 10
 

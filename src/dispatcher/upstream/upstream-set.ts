@@ -118,7 +118,7 @@ export class UpstreamSet {
     return ejection.isOverdue(now) || (isSafeToRepeat(options) && isReplayableBody(options.body))
   }
 
-  /** Ejects those whose success rate is far below that of the others. */
+  /** Ejects the upstreams that succeed far less often than the others. */
   #compare(now: number): void {
     this.#comparesAt = now + INTERVAL
     const threshold = toOutlierThreshold(this.#upstreams.map(({ recent }) => recent))

@@ -198,11 +198,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
   mayReplay(call: Call, error: DodiciError | null, attempt: Attempt | null): boolean {
     if (this.#isDestroyed) return false
     const { reason, failures } = toReplay(call, error, attempt, this.#progress, this.#replayTerms)
-    call.failures = failures
     if (reason === 'safe') {
       if (this.#permit?.mayRepeat() === false) return false
       this.#sessions.requireVerification()
     }
+    call.failures = failures
     return reason !== null
   }
 

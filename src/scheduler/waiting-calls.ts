@@ -18,8 +18,8 @@ export class WaitingCalls {
   /** All other calls: among them the order of dispatch is kept. */
   readonly ordinary = new PendingQueue<Call>()
   /**
-   * Calls that were refused, and wait before they enter their queue again. Each waits by itself: one
-   * refusal is no reason to delay the others.
+   * Calls that were refused, and wait before they enter their queue again. Each waits by itself: one refusal is no
+   * reason to delay the others.
    */
   readonly #delays = new Map<Call, Delay>()
   readonly #deadlines: Deadlines

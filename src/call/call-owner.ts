@@ -70,7 +70,7 @@ export interface CallOwner<TCall> {
    */
   isConnecting(call: TCall): boolean
   /**
-   * Whether `queueTimeout` alone bounds the wait of a call: it waits for a connection, which has a limit of its own, or
+   * Whether only `queueTimeout` bounds a call that waits: it waits for a connection, which has its own limit, or
    * for other requests over HTTP/1.1, where each connection has one at a time.
    */
   mayWaitOn(call: TCall): boolean

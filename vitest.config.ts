@@ -10,7 +10,7 @@ const report = process.env.TEST_REPORT
 
 /**
  * With TEST_SCOPE=sample, what depends on the line of Node runs as ever, and of the rest a part that is the same each time: neither
- * `test/protocol` nor `test/unit`, which are pure, of `test/matrix` and `test/endings/cuts` some of the cells (test/support/sample.ts),
+ * `test/protocol` nor `test/unit`, which are pure, of `test/api/matrix` and `test/api/endings/cuts` some of the cells (test/support/clocks/sample.ts),
  * and on engine `wire`, which needs nothing of Node but sockets and timers, the interop tests alone.
  * `.ci/run` asks for that on the lines between the oldest and the newest.
  */
@@ -25,7 +25,7 @@ const isLine = isSample || process.env.TEST_SCOPE === 'line'
 const ONCE = [
   'test/unit/layers.test.ts',
   'test/process/{faults,kept-memory}.test.ts',
-  'test/undici/bundled.test.ts',
+  'test/api/undici/bundled.test.ts',
 ]
 /** It takes its time, and was played on each line by `npm run conformance` and `npm run soak`. */
 const PLAYED = [
@@ -33,13 +33,13 @@ const PLAYED = [
   'test/interop/{bun,helidon,jetty,tomcat,undertow,xnet-2022}.test.ts',
 ]
 const PURE = ['test/protocol/**', 'test/unit/**']
-const NO_INTEROP = ['test/api/**', 'test/fetch/**', 'test/session/**']
+const NO_INTEROP = ['test/api/**', 'test/session/**']
 
 /** Tests of the benchmarks and of the types: they need no particular line of Node, and `npm test` leaves them to `npm run test:all`. */
-const BENCH = ['test/bench/**/*.test.ts']
-const TYPES = ['test/types/**/*.test.ts']
+const BENCH = ['test/tools/bench/**/*.test.ts']
+const TYPES = ['test/api/types/**/*.test.ts']
 /** What `npm run site` has built, in Chromium: `npm run site:check`. */
-const SITE = ['test/site/**/*.test.ts']
+const SITE = ['test/docs/site/**/*.test.ts']
 
 /** Where it stands which engine a client has that names none. */
 const OPTIONS = fileURLToPath(new URL('src/options/options.ts', import.meta.url))
@@ -67,17 +67,17 @@ function withDefaultEngine(engine: 'wire'): Plugin {
  * What runs on engine `wire` once more: all of the API, and what others wrote, servers and clients.
  *
  * The files of test/session that aren't here name each engine themselves, by `ENGINES`, or are about node:http2 alone. Those of
- * test/fetch that aren't ask no session, or one of HTTP/1.1. Most scenes of websocket-echo are HTTP/1.1, too: the streams that
+ * test/api/fetch that aren't ask no session, or one of HTTP/1.1. Most scenes of websocket-echo are HTTP/1.1, too: the streams that
  * sockets have over HTTP/2 are in websocket-ways.
  */
 const ON_WIRE = [
-  'test/api/**/*.test.ts',
+  'test/api/*.test.ts',
   'test/session/{fallback-races,http1-required,misdirected}.test.ts',
   'test/interop/{nghttpd,retiring,rolling-restart,libraries,interceptors-*}.test.ts',
   'test/interop/{websocket-ways,fetch-*}.test.ts',
-  'test/fetch/abort-{races,signal,stages}.test.ts',
-  'test/fetch/body-*.test.ts',
-  'test/fetch/{redirect-uploads,request-dispatchers,request-streams,response-clone,settles}.test.ts',
+  'test/api/fetch/abort-{races,signal,stages}.test.ts',
+  'test/api/fetch/body-*.test.ts',
+  'test/api/fetch/{redirect-uploads,request-dispatchers,request-streams,response-clone,settles}.test.ts',
 ]
 
 /** Their clients, or those that take their time, live in children with a build of src/, or with dist/: nothing is replaced there. */

@@ -118,7 +118,7 @@ async function writePage(table) {
 
 await runMain(async () => {
   const { attacks, engines, bytes, patience, node, write } = toSetting()
-  const { ATTACKS } = await loadModules(`export { ATTACKS } from '../test/support/attacks.ts'`)
+  const { ATTACKS } = await loadModules(`export { ATTACKS } from '../test/support/peers/attacks.ts'`)
   /** @type {string[]} */
   const all = ATTACKS.map((/** @type {{ name: string }} */ { name }) => name)
   const names = all.filter((name) => name.includes(attacks))

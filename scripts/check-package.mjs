@@ -143,7 +143,7 @@ async function install(tarball) {
   await mkdir(consumer)
   await writeFile(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify(TSCONFIG))
-  await cp(join(root, 'test/package'), consumer, { recursive: true })
+  await cp(join(root, 'test/tools/package'), consumer, { recursive: true })
 
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
@@ -207,7 +207,7 @@ async function checkGit() {
   await mkdir(folder)
   const consumer = await installFromGit(folder)
   for (const file of ['esm.mjs', 'cjs.cjs', 'request.mjs']) {
-    await cp(join(root, 'test/package', file), join(consumer, file))
+    await cp(join(root, 'test/tools/package', file), join(consumer, file))
   }
   const files = await readdir(join(consumer, 'node_modules/dodici'), { recursive: true, withFileTypes: true })
   const names = files

@@ -2,7 +2,7 @@
  * Real sessions of HTTP/2, mutated at random, played to the wire engine's protocol core; and whole clients against
  * peers that say anything at all: `npm run fuzz -- --help`.
  *
- * What must hold is in test/protocol/support/fuzz.ts and in test/fuzz/round.ts; the tests play some of it.
+ * What must hold is in test/protocol/support/fuzz.ts and in test/tools/fuzz/round.ts; the tests play some of it.
  */
 import { fuzzClients } from './fuzz/clients.mjs'
 import { fuzzCore } from './fuzz/core.mjs'

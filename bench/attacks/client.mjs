@@ -4,8 +4,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import * as dodici from '../../src/index.ts'
-import { sufferAttack } from '../../test/support/attack-client.ts'
-import { findAttack } from '../../test/support/attacks.ts'
+import { sufferAttack } from '../../test/support/clients/attack-client.ts'
+import { findAttack } from '../../test/support/peers/attacks.ts'
 
 /**
  * @typedef {object} Job
@@ -64,7 +64,7 @@ function readHeld() {
 const before = { cpu: process.cpuUsage(), peak: 0, held: 0 }
 const figures = { cpu: 0, peak: 0, held: 0 }
 
-/** @type {import('../../test/support/attack-client.ts').AttackMeter} */
+/** @type {import('../../test/support/clients/attack-client.ts').AttackMeter} */
 const meter = {
   begin() {
     before.held = readHeld()

@@ -4,12 +4,12 @@ import { Pool as UndiciPool } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { Dispatcher, PoolOptions } from '../../types/index.ts'
-import { askAgent, toAgent } from '../support/agents.ts'
-import { FakeDispatcher } from '../support/fake-dispatcher.ts'
-import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
-import { listen } from '../support/listen.ts'
-import { Recorder } from '../support/recorder.ts'
-import { startServer } from '../support/server.ts'
+import { askAgent, toAgent } from '../support/clients/agents.ts'
+import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { listen } from '../support/servers/listen.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

@@ -7,12 +7,12 @@ import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Agent } from '../../src/index.ts'
 import { errors } from '../../src/index.ts'
-import { askAgent, toAgent } from '../support/agents.ts'
-import { runNode } from '../support/child.ts'
-import { FakeDispatcher } from '../support/fake-dispatcher.ts'
-import { Recorder } from '../support/recorder.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { askAgent, toAgent } from '../support/clients/agents.ts'
+import { runNode } from '../support/clients/child.ts'
+import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const MEGABYTE = 2 ** 20

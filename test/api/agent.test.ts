@@ -3,8 +3,8 @@ import { interceptors } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Dispatcher, errors, Pool } from '../../src/index.ts'
 import type { AgentOptions, DispatcherComposeInterceptor } from '../../types/index.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

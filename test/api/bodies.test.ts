@@ -5,7 +5,7 @@ import { ReadableStream } from 'node:stream/web'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ClientOptions, RequestBody, RequestHeaders } from '../../types/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** A request, as the server received it. */
 interface Received {

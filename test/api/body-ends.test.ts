@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const path = '/'
 const method = 'POST'

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 interface Received {
   readonly type: string | undefined

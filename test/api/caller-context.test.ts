@@ -10,8 +10,8 @@ import { interceptors, RetryAgent } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { Dispatcher, DispatchOptions } from '../../types/index.ts'
-import { listen } from '../support/listen.ts'
-import { startServer } from '../support/server.ts'
+import { listen } from '../support/servers/listen.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const storage = new AsyncLocalStorage<string>()
 

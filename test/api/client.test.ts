@@ -3,9 +3,9 @@ import { interceptors, errors as undiciErrors } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, Dispatcher, errors } from '../../src/index.ts'
 import type { DispatcherComposeInterceptor } from '../../types/index.ts'
-import { Recorder } from '../support/recorder.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

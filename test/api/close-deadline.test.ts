@@ -7,9 +7,9 @@ import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { CloseOptions, DispatcherComposeInterceptor } from '../../types/index.ts'
-import { runNode } from '../support/child.ts'
-import type { TestServer } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { runNode } from '../support/clients/child.ts'
+import type { TestServer } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 /** A deadline that passes in any case. */

@@ -9,9 +9,9 @@ import type {
   HeaderForm,
   RequestOptions,
 } from '../../types/index.ts'
-import { watchHeaderObjects } from '../support/engines.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { watchHeaderObjects } from '../support/clients/engines.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** What an API has reported to its caller: by its result, a callback or events. */
 interface Told {

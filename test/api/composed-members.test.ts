@@ -7,8 +7,8 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import type { Dispatcher, DispatcherComposeInterceptor } from '../../types/index.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const ORIGIN = 'http://a.test:8080'
 

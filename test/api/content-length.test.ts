@@ -3,7 +3,7 @@ import { ReadableStream } from 'node:stream/web'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { read, startServer } from '../support/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 async function start(strictContentLength?: boolean) {
   const heard: { length: string | undefined; text: string }[] = []

@@ -12,9 +12,9 @@ import type {
   DispatchHandler,
   DispatchOptions,
 } from '../../types/index.ts'
-import { listen } from '../support/listen.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import { listen } from '../support/servers/listen.ts'
 
 const SECRET = 's3cret'
 const REQUEST = {

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pool } from '../../src/index.ts'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { findFreePort } from '../support/free-port.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/up?a=b', method: 'POST', body: 'hello' } as const

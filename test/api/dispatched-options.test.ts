@@ -5,7 +5,7 @@ import * as undici7 from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 type Functions = typeof dodici
 type Options = Readonly<Record<string, unknown>>

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { Connector } from '../../types/index.ts'
-import { FakeDispatcher } from '../support/fake-dispatcher.ts'
-import { SERVE, startPeer, toConnector, toSocketConnector } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { SERVE, startPeer, toConnector, toSocketConnector } from '../support/peers/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

@@ -2,8 +2,8 @@ import { getEventListeners, once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** One response's body, and the server's end of its stream. */
 async function ask(response: StreamListener) {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { RequestOptions } from '../../types/index.ts'
-import { startPeer } from '../support/peer-rig.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 
 const INTERNAL_ERROR = 2
 const FRAME = 16_384

@@ -13,10 +13,10 @@ import { Client, errors, fetch, ProxyAgent } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { ClientOptions, RequestOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { findFreePort } from '../support/free-port.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
-import { startServer, toCertificate } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
+import { startServer, toCertificate } from '../support/servers/server.ts'
 
 /** What happens, to whom, and what the message has to say. */
 interface Row {

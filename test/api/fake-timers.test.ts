@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const REFUSED_STREAM = 7

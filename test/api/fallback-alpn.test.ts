@@ -7,9 +7,9 @@ import { buildConnector, Agent as UndiciAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Connector, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
-import { FakeFallback, respondTo } from '../support/fallback-fake.ts'
-import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
-import { startServer, toCertificate } from '../support/server.ts'
+import { FakeFallback, respondTo } from '../support/clients/fallback-fake.ts'
+import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { startServer, toCertificate } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

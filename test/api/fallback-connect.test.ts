@@ -10,8 +10,8 @@ import { generate } from 'selfsigned'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { AgentOptions, ConnectorOptions } from '../../types/index.ts'
-import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
-import { toCertificate } from '../support/server.ts'
+import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 function toAgent(options: AgentOptions): Agent {
   const agent = new Agent(options)

@@ -4,9 +4,9 @@ import { MockAgent as MockAgent6, Agent as Undici6 } from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { FallbackDispatcher } from '../../types/index.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import { LegacyRecorder } from '../support/fallback-legacy.ts'
-import { Recorder } from '../support/recorder.ts'
+import { LegacyRecorder } from '../support/clients/fallback-legacy.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 type Ended = FallbackDispatcher & { destroy(): Promise<void>; readonly destroyed?: boolean }
 

@@ -10,8 +10,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import { readSlots, SLOTS, writeInstallation } from '../../src/scheduler/fallback/builtin.ts'
 import type { AgentOptions } from '../../types/index.ts'
-import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
-import { toCertificate } from '../support/server.ts'
+import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const HELLO = 'GET / over 1.1'
 

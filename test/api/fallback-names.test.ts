@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 async function start(listener?: RequestListener) {
   const server = await startHttp1(listener, { tls: false })

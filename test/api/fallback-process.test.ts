@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import { startServer } from '../support/server.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNode } from '../support/clients/child.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const [MAJOR = 0] = process.versions.node.split('.').map(Number)
-const toScript = bundle({ 'fallback-child': new URL('../support/fallback-child.ts', import.meta.url) })
+const toScript = bundle({
+  'fallback-child': new URL('../support/clients/fallback-child.ts', import.meta.url),
+})
 
 /** The environment of the child process, and of no other. */
 const PROXY = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' }

@@ -1,7 +1,7 @@
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 describe('a CONNECT that HTTP/1.1 refuses, on a socket of the caller', () => {
   it('causes no uncaught exception', async () => {

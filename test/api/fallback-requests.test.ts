@@ -5,9 +5,9 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { AgentOptions, DispatchOptions } from '../../types/index.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import { findFreePort } from '../support/free-port.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
 
 async function start(listener: RequestListener, options: AgentOptions = {}) {
   const server = await startHttp1(listener, { tls: false })

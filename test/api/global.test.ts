@@ -8,8 +8,8 @@ import type { BuildOptions } from 'esbuild'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, getGlobalDispatcher, request, setGlobalDispatcher } from '../../src/index.ts'
-import { runNode } from '../support/child.ts'
-import { startServer } from '../support/server.ts'
+import { runNode } from '../support/clients/child.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** Both builds in one process, as when two dependencies load the package in different ways. */
 const CHILD = `

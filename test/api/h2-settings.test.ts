@@ -4,9 +4,9 @@ import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import type { AgentOptions, Http2Settings } from '../../types/index.ts'
-import { HERE } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { startServer } from '../support/server.ts'
+import { HERE } from '../support/clients/engines.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const MIB = 1_024 * 1_024

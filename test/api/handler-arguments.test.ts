@@ -8,8 +8,8 @@ import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent } from '../../src/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { toCertificate } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const isNode20 = Number.parseInt(process.versions.node, 10) < 22
 

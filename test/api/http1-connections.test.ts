@@ -8,8 +8,8 @@ import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../src/index.ts'
-import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
-import { startHttp1Proxy } from '../support/proxies.ts'
+import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { startHttp1Proxy } from '../support/servers/proxies.ts'
 
 type Connections = number | null | undefined
 

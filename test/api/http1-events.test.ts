@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { Agent as TheirAgent, Client as TheirClient, Pool as TheirPool, errors as theirErrors } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { errors, Agent as OwnAgent, Client as OwnClient, Pool as OwnPool } from '../../src/index.ts'
-import { findFreePort } from '../support/free-port.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
 
 /** What both have in common. */
 interface Events {

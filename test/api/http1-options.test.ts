@@ -8,8 +8,8 @@ import * as undici6 from 'undici-6'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import { readSlots, SLOTS } from '../../src/scheduler/fallback/builtin.ts'
-import type { Http1Server } from '../support/fallback-http1.ts'
-import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
+import type { Http1Server } from '../support/servers/fallback-http1.ts'
+import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
 
 interface AnyDispatcher {
   destroy(): Promise<unknown>

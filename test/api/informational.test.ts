@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { RequestOptions } from '../../types/index.ts'
-import { watchHeaderObjects } from '../support/engines.ts'
-import type { StreamListener } from '../support/server.ts'
-import { read, startServer } from '../support/server.ts'
+import { watchHeaderObjects } from '../support/clients/engines.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

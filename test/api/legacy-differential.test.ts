@@ -6,10 +6,10 @@ import { Agent as Undici6 } from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { DispatchOptions, FallbackDispatcher } from '../../types/index.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import type { LegacyActs } from '../support/fallback-legacy.ts'
-import { LegacyRecorder } from '../support/fallback-legacy.ts'
-import { toCertificate } from '../support/server.ts'
+import type { LegacyActs } from '../support/clients/fallback-legacy.ts'
+import { LegacyRecorder } from '../support/clients/fallback-legacy.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 /** The members that the servers and the dispatchers below share. */
 interface Place {

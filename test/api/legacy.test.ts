@@ -5,12 +5,12 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions, DispatchOptions, LegacyDispatchHandler } from '../../types/index.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import type { LegacyActs } from '../support/fallback-legacy.ts'
-import { LegacyRecorder } from '../support/fallback-legacy.ts'
-import { Recorder } from '../support/recorder.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import type { LegacyActs } from '../support/clients/fallback-legacy.ts'
+import { LegacyRecorder } from '../support/clients/fallback-legacy.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const MINE = new Error('mine')

@@ -3,8 +3,8 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

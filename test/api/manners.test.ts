@@ -3,7 +3,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent, Client, Dispatcher, errors, fetch, Pool } from '../../src/index.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const ORIGIN = 'https://localhost:1'
 const SECRET = 's3cret'

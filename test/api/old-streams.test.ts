@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { AgentOptions } from '../../types/index.ts'
-import { listen } from '../support/listen.ts'
+import { listen } from '../support/servers/listen.ts'
 
 /** Emits three pieces, and then its end. */
 async function emit(stream: EventEmitter, isClosed: boolean): Promise<void> {

@@ -5,7 +5,7 @@ import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import * as dodici from '../../src/index.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const undicis: readonly (typeof undici7)[] = [
   undici6 as unknown as typeof undici7,

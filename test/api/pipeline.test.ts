@@ -3,9 +3,9 @@ import { PassThrough, Readable, Transform, Writable } from 'node:stream'
 import { pipeline as join } from 'node:stream/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
-import type { StreamListener, TestServer } from '../support/server.ts'
-import { read, startServer } from '../support/server.ts'
-import { startWatched } from '../support/watched-server.ts'
+import type { StreamListener, TestServer } from '../support/servers/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
+import { startWatched } from '../support/servers/watched-server.ts'
 
 const PUT = { path: '/', method: 'PUT' } as const
 

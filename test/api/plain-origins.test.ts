@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { PoolOptions } from '../../src/index.ts'
 import { Client, errors, Pool } from '../../src/index.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 async function startHttp1(): Promise<string> {
   const server = createServer((request, response) => response.end(request.httpVersion)).listen(0, '127.0.0.1')

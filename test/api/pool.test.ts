@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Dispatcher, errors, Pool } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { TestServer } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import type { TestServer } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const LIMIT = 5
 const GET = { path: '/', method: 'GET' } as const

@@ -2,9 +2,14 @@ import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { EnvHttpProxyAgent, errors, fetch, ProxyAgent, Socks5ProxyAgent } from '../../src/index.ts'
 import type { ProxyAgentOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import type { Origins, ProxyRules, TestProxy } from '../support/proxies.ts'
-import { startHttp1Proxy, startHttp2Proxy, startOrigins, startSocksProxy } from '../support/proxies.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Origins, ProxyRules, TestProxy } from '../support/servers/proxies.ts'
+import {
+  startHttp1Proxy,
+  startHttp2Proxy,
+  startOrigins,
+  startSocksProxy,
+} from '../support/servers/proxies.ts'
 
 const USER = 'me'
 const PASSWORD = 's3cr3t:@'

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent, Client, Pool } from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import type { Dispatcher } from '../../types/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const isNode20 = Number.parseInt(process.versions.node, 10) < 22
 const undici8 = isNode20 ? null : ((await import('undici-8')) as unknown as typeof undici7)

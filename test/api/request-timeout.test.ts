@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 describe('a requestTimeout below a second', () => {
   it.each([

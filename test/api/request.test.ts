@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { BodyReadable, ClientOptions } from '../../types/index.ts'
-import { watchHeaderObjects } from '../support/engines.ts'
-import type { StreamListener, TestServer } from '../support/server.ts'
-import { read, startServer } from '../support/server.ts'
-import { writeAll } from '../support/watched-server.ts'
+import { watchHeaderObjects } from '../support/clients/engines.ts'
+import type { StreamListener, TestServer } from '../support/servers/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
+import { writeAll } from '../support/servers/watched-server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

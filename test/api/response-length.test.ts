@@ -1,8 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors, toRawHeaders } from '../../src/index.ts'
-import { HERE } from '../support/engines.ts'
-import { startServer } from '../support/server.ts'
+import { HERE } from '../support/clients/engines.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

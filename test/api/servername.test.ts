@@ -9,7 +9,7 @@ import { connect as connectTls } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { Connector, Dispatcher } from '../../types/index.ts'
-import { toCertificate } from '../support/server.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 /** A server with a certificate for localhost, and the server names that clients have sent. */
 async function startTls() {

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ClientOptions, DispatchController } from '../../types/index.ts'
-import { HERE } from '../support/engines.ts'
-import { GreedyScript } from '../support/greedy-script.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { HERE } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { GreedyScript } from '../support/peers/greedy-script.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const STREAMS = 100

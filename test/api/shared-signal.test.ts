@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 it('many calls share one signal, without a warning of a leak', async () => {
   const warnings: string[] = []

@@ -6,9 +6,9 @@ import { DEFAULT_ENGINE } from '../../src/options/options.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
-import { startServer } from '../support/server.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const UNLIMITED = 2 ** 32 - 1

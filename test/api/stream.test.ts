@@ -3,9 +3,9 @@ import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions, DispatchController, DispatchHandler } from '../../types/index.ts'
-import type { StreamListener, TestServer } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
-import { writeAll } from '../support/watched-server.ts'
+import type { StreamListener, TestServer } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
+import { writeAll } from '../support/servers/watched-server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

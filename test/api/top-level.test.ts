@@ -14,7 +14,7 @@ import {
   upgrade,
 } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { read, startServer } from '../support/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 /** A server that responds with the request line, and a global dispatcher for this test alone. */
 async function start() {

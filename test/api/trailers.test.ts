@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { RequestBody, RequestTrailers } from '../../types/index.ts'
-import { read, startServer } from '../support/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 interface Received {
   readonly text: string

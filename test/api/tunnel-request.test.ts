@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const TARGET = { path: 'example.test:443' } as const
 const GET = { path: '/hello', method: 'GET' } as const

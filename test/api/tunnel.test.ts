@@ -3,8 +3,8 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
-import type { StreamListener } from '../support/server.ts'
-import { read, startServer } from '../support/server.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 /** Bytes. */
 const STREAM_WINDOW = 4_194_304

@@ -18,10 +18,10 @@ import { Agent, Client, EnvHttpProxyAgent, errors, Pool, ProxyAgent, UpstreamPoo
 import type { ForeignOption } from '../../src/options/foreign-options.ts'
 import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from '../../src/options/foreign-options.ts'
 import { DISPATCHER_OPTIONS, REQUEST_OPTIONS } from '../../src/options/known-options.ts'
-import { listen } from '../support/listen.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
-import { toCertificate } from '../support/server.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import { listen } from '../support/servers/listen.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const heard: string[] = []
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent, Client, fetch, Pool } from '../../src/index.ts'
 import type { Dispatcher as DispatcherType } from '../../types/index.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const ORIGIN = 'https://localhost:1'
 

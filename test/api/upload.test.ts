@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { FrameParser, Type } from '../../src/testing/frames.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { read, startServer } from '../support/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 /** A relay that counts the DATA frames with content which the client sends. */
 async function startRelay(target: string) {

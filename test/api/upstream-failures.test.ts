@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatcher } from '../../src/index.ts'
 import { errors, Pool, UpstreamPool } from '../../src/index.ts'
 import type { UpstreamPoolOptions } from '../../types/index.ts'
-import { findFreePort } from '../support/free-port.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST', body: 'x' } as const

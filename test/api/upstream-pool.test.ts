@@ -16,13 +16,13 @@ import type {
   UpstreamInit,
   UpstreamPoolOptions,
 } from '../../types/index.ts'
-import { FakeDispatcher } from '../support/fake-dispatcher.ts'
-import { findFreePort } from '../support/free-port.ts'
-import { INERT } from '../support/inert-controller.ts'
-import { listen } from '../support/listen.ts'
-import { PausingRecorder, Recorder } from '../support/recorder.ts'
-import type { StreamListener } from '../support/server.ts'
-import { read, startServer } from '../support/server.ts'
+import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
+import { INERT } from '../support/clients/inert-controller.ts'
+import { PausingRecorder, Recorder } from '../support/clients/recorder.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
+import { listen } from '../support/servers/listen.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { read, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST', body: 'x' } as const

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { CHECKS, play } from '../../scripts/demo.mjs'
 import * as dodici from '../../src/index.ts'
-import { runNode } from '../support/child.ts'
-import { startServer } from '../support/server.ts'
+import { runNode } from '../support/clients/child.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** Run as `npm run demo` does, with the output of `npm run build`. */
 const DEMO = fileURLToPath(new URL('../../scripts/demo.mjs', import.meta.url))

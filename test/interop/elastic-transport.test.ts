@@ -6,8 +6,8 @@ import type { Socket } from 'node:net'
 import { Pool as UndiciPool } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Pool } from '../../src/index.ts'
-import { listen } from '../support/listen.ts'
-import { read, toCertificate } from '../support/server.ts'
+import { listen } from '../support/servers/listen.ts'
+import { read, toCertificate } from '../support/servers/server.ts'
 
 interface Transport {
   request(params: object, options?: object): Promise<unknown>

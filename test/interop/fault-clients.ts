@@ -15,7 +15,7 @@ import { createNodeHttpClient, Http2SessionManager } from '@connectrpc/connect-n
 import axios from 'axios'
 import got from 'got'
 import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
-import { buildGo, lacks, requireProgram } from '../support/programs.ts'
+import { buildGo, lacks, requireProgram } from '../support/servers/programs.ts'
 
 const run = promisify(execFile)
 const MAJOR = Number(process.versions.node.split('.')[0])

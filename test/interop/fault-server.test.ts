@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer, FaultServerOptions } from '../../src/testing/index.ts'
 import { createFaultServer } from '../../src/testing/index.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 import { CLIENTS, fetchByHttp1 } from './fault-clients.ts'
 
 /** Milliseconds: nothing here waits for it. */

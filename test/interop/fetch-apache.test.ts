@@ -1,4 +1,4 @@
-import { lacksApache } from '../support/apache.ts'
+import { lacksApache } from '../support/servers/apache.ts'
 import { testServer } from './fetch-rig.ts'
 
 testServer('apache', lacksApache)

@@ -1,4 +1,4 @@
-import { lacksGo } from '../support/restarting-server.ts'
+import { lacksGo } from '../support/servers/restarting-server.ts'
 import { testServer } from './fetch-rig.ts'
 
 testServer('go', lacksGo)

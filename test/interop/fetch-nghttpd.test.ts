@@ -1,4 +1,4 @@
-import { lacksNghttpd } from '../support/nghttpd.ts'
+import { lacksNghttpd } from '../support/servers/nghttpd.ts'
 import { testServer } from './fetch-rig.ts'
 
 testServer('nghttpd', lacksNghttpd)

@@ -1,4 +1,4 @@
-import { lacksNginx } from '../support/nginx.ts'
+import { lacksNginx } from '../support/servers/nginx.ts'
 import { testServer } from './fetch-rig.ts'
 
 testServer('nginx', lacksNginx)

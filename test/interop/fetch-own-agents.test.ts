@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fetch } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
-import { startOrigin, toFailure, toLatest, toValues } from '../fetch/request-rig.ts'
+import { startOrigin, toFailure, toLatest, toValues } from '../api/fetch/request-rig.ts'
 import { UNDICIS } from './fetch-fetches.ts'
 
 interface AgentModule {

@@ -1,7 +1,7 @@
 /** Every fetch × every case that a server can make, against one server. */
 
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { GO_BUILD_LIMIT } from '../support/restarting-server.ts'
+import { GO_BUILD_LIMIT } from '../support/servers/restarting-server.ts'
 import { ABORTS } from './fetch-abort-cases.ts'
 import { CONNECTIONS } from './fetch-connection-cases.ts'
 import { FETCHES } from './fetch-fetches.ts'

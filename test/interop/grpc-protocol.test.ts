@@ -5,9 +5,9 @@ import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol
 import { Status } from '../../examples/grpc/protocol.mjs'
 import { callForOne } from '../../examples/grpc/request-client.mjs'
 import { Agent, Client } from '../../src/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 import { CALLS, toMessages } from './grpc-rig.ts'
 
 const HEADER = { ':status': 200, 'content-type': 'application/grpc+proto' }

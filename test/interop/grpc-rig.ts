@@ -7,7 +7,7 @@ import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol
 import { call } from '../../examples/grpc/request-client.mjs'
 import type { ClientOptions, Dispatcher } from '../../src/index.ts'
 import { Client } from '../../src/index.ts'
-import { ENGINES } from '../support/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
 import { Cleaner } from './fetch-servers.ts'
 import type { GrpcServer, GrpcServerName, GrpcServerOptions } from './grpc-servers.ts'
 import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from './grpc-servers.ts'

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildGo } from '../support/programs.ts'
-import { lacksGo } from '../support/restarting-server.ts'
+import { buildGo } from '../support/servers/programs.ts'
+import { lacksGo } from '../support/servers/restarting-server.ts'
 import type { Cleaner } from './fetch-servers.ts'
 import { launch, makeFolder } from './fetch-servers.ts'
 

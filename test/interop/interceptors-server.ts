@@ -11,7 +11,7 @@ import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { DispatcherComposeInterceptor } from '../../types/index.ts'
-import { read, toCertificate } from '../support/server.ts'
+import { read, toCertificate } from '../support/servers/server.ts'
 
 export type Protocol = 'h2' | 'http/1.1'
 

@@ -3,7 +3,7 @@
 import { Writable } from 'node:stream'
 import { fetch as ownFetch, request } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
-import { read } from '../support/server.ts'
+import { read } from '../support/servers/server.ts'
 import type { Asked, ResponseScript, Undici } from './interceptors-undicis.ts'
 import { toResponse } from './interceptors-undicis.ts'
 

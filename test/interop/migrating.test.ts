@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toCertificate } from '../support/server.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const docs = readFileSync(join(root, 'docs/migrating.md'), 'utf8')

@@ -16,9 +16,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listen } from '../support/listen.ts'
-import { read, toCertificate } from '../support/server.ts'
-import { findNodeForUndici8 } from '../undici/rig.ts'
+import { findNodeForUndici8 } from '../api/undici/rig.ts'
+import { listen } from '../support/servers/listen.ts'
+import { read, toCertificate } from '../support/servers/server.ts'
 
 const dist = new URL('../../dist/', import.meta.url)
 const child = fileURLToPath(new URL('./children/mocking-tools.mjs', import.meta.url))

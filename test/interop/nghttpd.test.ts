@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import type { Nghttpd } from '../support/nghttpd.ts'
-import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
+import type { Nghttpd } from '../support/servers/nghttpd.ts'
+import { lacksNghttpd, startNghttpd } from '../support/servers/nghttpd.ts'
 
 const MEBIBYTE = 1024 * 1024
 

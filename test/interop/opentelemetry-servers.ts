@@ -8,7 +8,7 @@ import { createSecureServer as createHttp2Server, createServer as createPlainHtt
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { toCertificate } from '../support/server.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 /** An HTTP/1.1 server that closes no idle connection: on a busy machine 5 s may lie between two rounds of a test. */
 const LASTING = { keepAliveTimeout: 0 }

@@ -7,7 +7,7 @@ import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import type { Agent } from '../../src/index.ts'
 import { install, request, uninstall } from '../../src/index.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
 
 /** Sends a GET, and gives the response's body once all of it has come. */
 export type Way = (agent: Agent, origin: string, path: string) => Promise<string>

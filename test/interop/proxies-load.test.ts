@@ -4,10 +4,10 @@ import { interceptors } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { errors, ProxyAgent } from '../../src/index.ts'
 import type { Dispatcher, ProxyAgentOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startOrigins } from '../support/proxies.ts'
-import type { ProxyProgram } from '../support/proxy-programs.ts'
-import { PASSWORD, PROXY_KINDS, USER } from '../support/proxy-programs.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startOrigins } from '../support/servers/proxies.ts'
+import type { ProxyProgram } from '../support/servers/proxy-programs.ts'
+import { PASSWORD, PROXY_KINDS, USER } from '../support/servers/proxy-programs.ts'
 
 const REQUESTS = 1_000
 const AT_ONCE = 100

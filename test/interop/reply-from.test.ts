@@ -6,8 +6,8 @@ import replyFrom from '@fastify/reply-from'
 import fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Pool } from '../../src/index.ts'
-import type { EarlyRoute } from '../support/early-server.ts'
-import { EARLY_ROUTES, TEXT, toPath } from '../support/early-server.ts'
+import type { EarlyRoute } from '../support/servers/early-server.ts'
+import { EARLY_ROUTES, TEXT, toPath } from '../support/servers/early-server.ts'
 
 const CLIENTS = 5
 /** Bytes. */

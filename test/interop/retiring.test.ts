@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentOptions, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
-import type { AccessLine } from '../support/access-log.ts'
-import { countConnections, countRequests } from '../support/access-log.ts'
-import { lacksApache, startApache } from '../support/apache.ts'
-import { lacksNginx, startNginx } from '../support/nginx.ts'
-import { buildGoServer, GO_BUILD_LIMIT, lacksGo, toGoServers } from '../support/restarting-server.ts'
-import { findLosses, SteadyLoad, toProcessed } from '../support/steady-load.ts'
+import { findLosses, SteadyLoad, toProcessed } from '../support/clients/steady-load.ts'
+import type { AccessLine } from '../support/servers/access-log.ts'
+import { countConnections, countRequests } from '../support/servers/access-log.ts'
+import { lacksApache, startApache } from '../support/servers/apache.ts'
+import { lacksNginx, startNginx } from '../support/servers/nginx.ts'
+import { buildGoServer, GO_BUILD_LIMIT, lacksGo, toGoServers } from '../support/servers/restarting-server.ts'
 
 const REQUESTS = 1_000
 /** After how many requests a server retires a connection. */

@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatcher, PoolOptions } from '../../src/index.ts'
 import { Agent, Client, Pool } from '../../src/index.ts'
-import type { AccessLine } from '../support/access-log.ts'
-import { countRequests } from '../support/access-log.ts'
-import type { RestartingServer, ServerKind } from '../support/restarting-server.ts'
+import { findLosses, SteadyLoad, toProcessed } from '../support/clients/steady-load.ts'
+import type { AccessLine } from '../support/servers/access-log.ts'
+import { countRequests } from '../support/servers/access-log.ts'
+import type { RestartingServer, ServerKind } from '../support/servers/restarting-server.ts'
 import {
   buildGoServer,
   GO_BUILD_LIMIT,
   lacksGo,
   toGoServers,
   toNodeServers,
-} from '../support/restarting-server.ts'
-import type { Relay } from '../support/rolling-relay.ts'
-import { startRelay } from '../support/rolling-relay.ts'
-import { findLosses, SteadyLoad, toProcessed } from '../support/steady-load.ts'
+} from '../support/servers/restarting-server.ts'
+import type { Relay } from '../support/servers/rolling-relay.ts'
+import { startRelay } from '../support/servers/rolling-relay.ts'
 
 /** Servers behind one address. */
 const SERVERS = 3

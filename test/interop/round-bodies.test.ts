@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { makeFolder, startProcess } from '../support/server-process.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { makeFolder, startProcess } from '../support/servers/server-process.ts'
 
 /**
  * Binaries of Node whose servers are asked for all of the table, some minutes each:

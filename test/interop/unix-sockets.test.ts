@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { lacksNginx, startNginx } from '../support/nginx.ts'
-import { startServer, toCertificate } from '../support/server.ts'
-import { makeFolder } from '../support/server-process.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { lacksNginx, startNginx } from '../support/servers/nginx.ts'
+import { startServer, toCertificate } from '../support/servers/server.ts'
+import { makeFolder } from '../support/servers/server-process.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { UpstreamPool } from '../../src/index.ts'
 import type { EngineName } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { findFreePort } from '../support/free-port.ts'
-import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
-import { lacksNginx, startNginx } from '../support/nginx.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
+import { lacksNghttpd, startNghttpd } from '../support/servers/nghttpd.ts'
+import { lacksNginx, startNginx } from '../support/servers/nginx.ts'
 
 /** How long the load lasts. Milliseconds. */
 const DURATION = 20_000

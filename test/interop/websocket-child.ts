@@ -1,8 +1,8 @@
 /** Children that are started with flags of Node's, and speak lines of JSON. */
 
 import { expect } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNodeWith } from '../support/child.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNodeWith } from '../support/clients/child.ts'
 
 type RunChild = (flags: readonly string[], ...args: string[]) => Promise<unknown[]>
 

@@ -13,7 +13,7 @@ import { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
-import { toCertificate } from '../support/server.ts'
+import { toCertificate } from '../support/servers/server.ts'
 import { behave } from './websocket-behaviour.ts'
 
 /**

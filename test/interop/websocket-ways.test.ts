@@ -3,7 +3,7 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent } from '../../src/index.ts'
-import { startServer, toCertificate } from '../support/server.ts'
+import { startServer, toCertificate } from '../support/servers/server.ts'
 import { CLIENTS, KINDS, toExpectedWays, toInstalledStage, toStage, toWays } from './websocket-clients.ts'
 import {
   CHOPPED_SCENES,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { lacksGo } from '../support/restarting-server.ts'
+import { lacksGo } from '../support/servers/restarting-server.ts'
 import type { InteropServer } from './fetch-servers.ts'
 import { Cleaner, startServer } from './fetch-servers.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runNode } from '../support/child.ts'
+import { runNode } from '../support/clients/child.ts'
 
 const folder = new URL('../../bench/allocations/', import.meta.url)
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bundle } from '../support/bundled.ts'
+import { bundle } from '../support/clients/bundled.ts'
 
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = zlib.constants
 const COUNT = 50

@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { FrameParser, frames, Setting } from '../../src/testing/frames.ts'
-import { loadModule } from '../support/plain-module.ts'
+import { loadModule } from '../support/clients/plain-module.ts'
 
 type Counts = Readonly<Record<string, number>>
 

@@ -7,9 +7,9 @@ import { request } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startServer } from '../support/server.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const toPath = bundle({ cluster: new URL('./children/cluster.ts', import.meta.url) })
 

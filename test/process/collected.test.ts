@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { runNode } from '../support/child.ts'
+import { runNode } from '../support/clients/child.ts'
 
 describe("while other code holds node's own streams", () => {
   it('the handler and the header of each call that has ended can be collected', async () => {

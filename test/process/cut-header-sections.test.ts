@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNodeWith } from '../support/child.ts'
-import { toCertificate } from '../support/server.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNodeWith } from '../support/clients/child.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const ROUNDS = 15
 

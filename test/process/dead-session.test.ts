@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNodeWith } from '../support/child.ts'
-import { ENGINES } from '../support/engines.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNodeWith } from '../support/clients/child.ts'
+import { ENGINES } from '../support/clients/engines.ts'
 
 const toFile = bundle({ 'dead-session': new URL('./children/dead-session.ts', import.meta.url) })
 

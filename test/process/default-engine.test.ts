@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNodeIn } from '../support/child.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNodeIn } from '../support/clients/child.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 const toFile = bundle({ 'default-engine': new URL('./children/default-engine.ts', import.meta.url) })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { expect, it, onTestFinished } from 'vitest'
-import { runNode } from '../support/child.ts'
+import { runNode } from '../support/clients/child.ts'
 
 it('sessions of node:http2 that end before the server has acknowledged SETTINGS can be collected as garbage', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dodici-ended-'))

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { startHttp1Proxy, startOrigins } from '../support/proxies.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { startHttp1Proxy, startOrigins } from '../support/servers/proxies.ts'
 
 const [MAJOR = 0] = process.versions.node.split('.').map(Number)
 const toPath = bundle({ 'env-proxy': new URL('./children/env-proxy.ts', import.meta.url) })

@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { frames } from '../../src/testing/frames.ts'
-import { runNode } from '../support/child.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { runNode } from '../support/clients/child.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const children = new URL('./children/', import.meta.url)
 const CHILDREN = [

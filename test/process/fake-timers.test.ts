@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runNode } from '../support/child.ts'
-import { startServer } from '../support/server.ts'
+import { runNode } from '../support/clients/child.ts'
+import { startServer } from '../support/servers/server.ts'
 import { BASICS } from './children/basics.ts'
 
 const children = new URL('./children/', import.meta.url)

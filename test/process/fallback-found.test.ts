@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNode } from '../support/clients/child.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const toScript = bundle({ dodici: new URL('../../src/index.ts', import.meta.url) })

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { loadModule } from '../support/plain-module.ts'
+import { loadModule } from '../support/clients/plain-module.ts'
 
 interface Behaviour {
   readonly group: string

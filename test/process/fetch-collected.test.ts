@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNode } from '../support/clients/child.ts'
 
 /**
  * The child's report: how each stream has ended, by the path that was fetched, and the bytes that were read of kept

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { usePieceRig } from '../support/piece-rig.ts'
+import { usePieceRig } from '../support/peers/piece-rig.ts'
 import { MOST_TIMES, STREAM_SHARE } from './children/piece-plan.ts'
 
 /** One response, or ten, of frames of one size: how many bytes had come, and the memory that they took. */

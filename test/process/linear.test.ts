@@ -3,7 +3,7 @@
  * time of the latter is compared, for n pieces and for four times as many. With `LINEAR_FIGURES=1` it is printed.
  */
 import { describe, expect, it } from 'vitest'
-import { usePieceRig } from '../support/piece-rig.ts'
+import { usePieceRig } from '../support/peers/piece-rig.ts'
 
 /** Of n pieces, and of 4n. Microseconds of CPU time, the least of some rounds. */
 type Pair = readonly [few: number, many: number]

@@ -1,10 +1,10 @@
 /** Networks that don't work, or are more than an address and a port: each in a namespace of its own. */
 
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { ENGINES } from '../support/engines.ts'
-import { describeInNamespaces, runInNamespace } from '../support/namespace.ts'
-import { toCertificate } from '../support/server.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { describeInNamespaces, runInNamespace } from '../support/servers/namespace.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const toScript = bundle({ networks: new URL('./children/networks.ts', import.meta.url) })
 

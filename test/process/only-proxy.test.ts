@@ -1,10 +1,10 @@
 /** A network whose only route is the proxy: what goes around it fails. */
 
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { ENGINES } from '../support/engines.ts'
-import { describeInNamespaces, runInNamespace } from '../support/namespace.ts'
-import { toCertificate } from '../support/server.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { describeInNamespaces, runInNamespace } from '../support/servers/namespace.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const [MAJOR = 0] = process.versions.node.split('.').map(Number)
 const toScript = bundle({ 'only-proxy': new URL('./children/only-proxy.ts', import.meta.url) })

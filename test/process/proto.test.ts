@@ -1,8 +1,8 @@
 /** `__proto__` is a field's name like any other, although the property of that name is special. */
 
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNodeWith } from '../support/child.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNodeWith } from '../support/clients/child.ts'
 
 const toChild = bundle({ proto: new URL('./children/proto.ts', import.meta.url) })
 

@@ -1,9 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startHttp1Proxy, startHttp2Proxy, startOrigins, startSocksProxy } from '../support/proxies.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import {
+  startHttp1Proxy,
+  startHttp2Proxy,
+  startOrigins,
+  startSocksProxy,
+} from '../support/servers/proxies.ts'
 
 const toPath = bundle({ proxied: new URL('./children/proxied.ts', import.meta.url) })
 const PROXIES = {

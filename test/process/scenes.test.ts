@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNode } from '../support/clients/child.ts'
 
 const toPath = bundle({ dodici: new URL('../../src/index.ts', import.meta.url) })
 const SOAK = fileURLToPath(new URL('../../scripts/soak.mjs', import.meta.url))

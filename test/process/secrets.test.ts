@@ -1,8 +1,8 @@
 /** Secrets of requests show nowhere unless code reads them: not in errors, not in logs, not on our channels. */
 
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNode } from '../support/clients/child.ts'
 
 const toChild = bundle({ secrets: new URL('./children/secrets.ts', import.meta.url) })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { expect, it, onTestFinished } from 'vitest'
-import { runNode } from '../support/child.ts'
+import { runNode } from '../support/clients/child.ts'
 
 const toPath = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 

@@ -2,11 +2,11 @@
 
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
-import { ENGINES } from '../support/engines.ts'
-import type { StreamListener } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { bundle } from '../support/clients/bundled.ts'
+import { runNode } from '../support/clients/child.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const toPath = bundle({ threads: new URL('./children/threads.ts', import.meta.url) })
 

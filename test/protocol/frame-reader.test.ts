@@ -4,7 +4,7 @@ import type { ConnectionFrameListener } from '../../src/protocol/frame-reader.ts
 import { FrameReader } from '../../src/protocol/frame-reader.ts'
 import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import { Flag, frames, Type, toFrames } from '../../src/testing/frames.ts'
-import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
+import { lacksNghttpd, startNghttpd } from '../support/servers/nghttpd.ts'
 import { Random } from './hpack/support.ts'
 import { cutAt, cutAtRandom, EventLog, read } from './support/event-log.ts'
 import { HAND_MADE, record, recordNode } from './support/recording.ts'

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { Flag as FrameFlag, frames as wire } from '../../src/testing/frames.ts'
-import { ask, heard, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
+import { ask, heard, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 import {
   Dialogue,
   expectConnectionError,

@@ -4,7 +4,7 @@
  */
 
 import { expect, it, vi } from 'vitest'
-import { ask, heard, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
+import { ask, heard, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 
 // A billion requests would take hours.
 vi.mock('../../src/protocol/frames.ts', async (importOriginal) => ({

@@ -10,8 +10,8 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 
 const PROTOCOL_ERROR = 1
 

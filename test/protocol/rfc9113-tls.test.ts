@@ -10,9 +10,9 @@ import type { TLSSocket, TlsOptions } from 'node:tls'
 import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { Harness } from '../support/engines.ts'
-import { PATIENT } from '../support/peer-rig.ts'
-import { toCertificate } from '../support/server.ts'
+import { Harness } from '../support/clients/engines.ts'
+import { PATIENT } from '../support/peers/peer-rig.ts'
+import { toCertificate } from '../support/servers/server.ts'
 import { frames } from './support-connection.ts'
 
 /** Types of extensions (RFC 8446 §4.2). */

@@ -3,8 +3,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Setting } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { Reentrant, Scene } from './reentrance-scene.ts'
 
 describe.each(ENGINES)('a new call, on engine %s', (engine) => {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, startHarness, startPeer, toConnector, toOutcome } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, startHarness, startPeer, toConnector, toOutcome } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 /** Responses that have no content (RFC 9110 §6.4.1), without END_STREAM in their header section. */
 const BARE: readonly (readonly [

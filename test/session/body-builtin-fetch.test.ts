@@ -5,9 +5,9 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
-import type { EarlyRoute, Ending, Moment } from '../support/early-server.ts'
-import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/early-server.ts'
-import { listen } from '../support/listen.ts'
+import type { EarlyRoute, Ending, Moment } from '../support/servers/early-server.ts'
+import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/servers/early-server.ts'
+import { listen } from '../support/servers/listen.ts'
 
 const PIECE = Buffer.alloc(16_384, 'x')
 /** In the middle of the body, for a server, is well below. */

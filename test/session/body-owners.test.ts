@@ -2,11 +2,11 @@ import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch, install, uninstall } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
-import type { Ending, Moment } from '../support/early-server.ts'
-import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/early-server.ts'
-import type { Fate, SourceKind } from '../support/owned-sources.ts'
-import { makeFile, removeFile, SOURCES } from '../support/owned-sources.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { Fate, SourceKind } from '../support/clients/owned-sources.ts'
+import { makeFile, removeFile, SOURCES } from '../support/clients/owned-sources.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import type { Ending, Moment } from '../support/servers/early-server.ts'
+import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/servers/early-server.ts'
 
 interface Way {
   readonly name: string

@@ -7,11 +7,11 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServerOptions } from '../../src/testing/fault-options.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { listen } from '../support/listen.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
-import { toCertificate } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { listen } from '../support/servers/listen.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 /** Of the limit that a test is about. Milliseconds. */
 const LIMIT = 500

@@ -12,11 +12,11 @@ import { errors, Pool } from '../../src/index.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { Field } from '../../src/testing/hpack.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import type { Arrived, Place } from '../support/code-units.ts'
-import { CHARACTERS, PLACES } from '../support/code-units.ts'
-import { ENGINES } from '../support/engines.ts'
-import { PATIENT, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { PATIENT, startPeer } from '../support/peers/peer-rig.ts'
+import type { Arrived, Place } from './code-units.ts'
+import { CHARACTERS, PLACES } from './code-units.ts'
 
 /** One request of the table, by the number that it carries. */
 interface Case {

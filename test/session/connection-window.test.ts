@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const DEFAULT_WINDOW = 65_535
 const FIRST_STREAM = 1_048_579

@@ -3,8 +3,8 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
 import {
   ask,
   SERVE,
@@ -13,8 +13,8 @@ import {
   toConnector,
   toOutcome,
   toOutcomes,
-} from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+} from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7

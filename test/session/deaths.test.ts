@@ -6,11 +6,11 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 const INTERVAL = 60_000
 const TIMEOUT = 4_000

@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { CallSeen, KnownDifference } from '../support/differential-compare.ts'
+import type { CallSeen, KnownDifference } from './differential/compare.ts'
 import {
   hasDeclinedLength,
   toAnnouncedLength,
@@ -16,10 +16,10 @@ import {
   toFrames,
   toGoawayCode,
   toText,
-} from '../support/differential-compare.ts'
-import type { Plan } from '../support/differential-plan.ts'
-import { toPlan } from '../support/differential-plans.ts'
-import { play } from '../support/differential-play.ts'
+} from './differential/compare.ts'
+import type { Plan } from './differential/plan.ts'
+import { toPlan } from './differential/plans.ts'
+import { play } from './differential/play.ts'
 
 /** Scenes of one to three exchanges each. */
 const BATCHES = 16

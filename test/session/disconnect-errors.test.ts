@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
-import { ENGINES } from '../support/engines.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const ENHANCE_YOUR_CALM = 11

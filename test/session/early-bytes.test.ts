@@ -4,10 +4,10 @@ import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
-import { PausingRecorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { PausingRecorder } from '../support/clients/recorder.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 
 const INTERNAL_ERROR = 2
 

@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { ReadableStreamLike } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 /** Uploads that follow one another on one connection: the first on a cold one goes otherwise. */
 const ROUNDS = 20

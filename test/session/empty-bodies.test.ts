@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { Flag, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { PATIENT, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 /** Writes down what it hears of its request, too. */
 class Witness extends Recorder {

@@ -7,11 +7,17 @@ import { Client, errors, ProxyAgent } from '../../src/index.ts'
 import { PairedDuplex } from '../../src/testing/duplex-pair.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { Connector, EngineName } from '../../types/index.ts'
-import { REFUSED_DUPLEX, SERVE, startPeer, toConnector, toSocketConnector } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
-import { startServer } from '../support/server.ts'
-import type { Kind } from '../support/tunnel-proxy.ts'
-import { startTunnelProxy } from '../support/tunnel-proxy.ts'
+import {
+  REFUSED_DUPLEX,
+  SERVE,
+  startPeer,
+  toConnector,
+  toSocketConnector,
+} from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
+import { startServer } from '../support/servers/server.ts'
+import type { Kind } from '../support/servers/tunnel-proxy.ts'
+import { startTunnelProxy } from '../support/servers/tunnel-proxy.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 /** RFC 9110 §10.1.1: how long a body waits for a 100 response. Milliseconds. */
 const CONTINUE_TIMEOUT = 1_000

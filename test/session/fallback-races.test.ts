@@ -5,10 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { Connector, DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { begin, FakeFallback, Http1Harness, respondTo } from '../support/fallback-fake.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { begin, FakeFallback, Http1Harness, respondTo } from '../support/clients/fallback-fake.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MISDIRECT: ConnectionScript = {
   onComplete: (stream) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { presets } from '../../src/testing/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import type { FaultScene } from '../support/fault-rig.ts'
-import { startScene } from '../support/fault-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { FaultScene } from '../support/peers/fault-rig.ts'
+import { startScene } from '../support/peers/fault-rig.ts'
 
 const WINDOW = 65_535
 

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { createFaultServer } from '../../src/testing/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startScene } from '../support/fault-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startScene } from '../support/peers/fault-rig.ts'
 
 describe.each(ENGINES)('a fault server and engine %s', (engine) => {
   async function start() {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startScene } from '../support/fault-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startScene } from '../support/peers/fault-rig.ts'
 
 /** As `toEnd()` has it; a list where two things race, or lines of Node differ. */
 type End = string | readonly string[]

@@ -5,9 +5,9 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { frames, Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
 import {
   ask,
   heard,
@@ -17,9 +17,9 @@ import {
   startPeer,
   toConnector,
   toSocketConnector,
-} from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
-import { KINDS, startTunnelProxy } from '../support/tunnel-proxy.ts'
+} from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
+import { KINDS, startTunnelProxy } from '../support/servers/tunnel-proxy.ts'
 
 const LIMIT = 3_000
 /** The back-off and the resolution of the clock, together. Milliseconds. */

@@ -4,10 +4,18 @@ import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { ERROR_CODES, Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcome, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import {
+  ask,
+  heard,
+  SERVE,
+  startHarness,
+  startPeer,
+  toOutcome,
+  toOutcomes,
+} from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1

@@ -5,12 +5,12 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { countsPings } from '../support/grpc-peer.ts'
-import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { countsPings } from '../support/peers/grpc-peer.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000

@@ -2,8 +2,8 @@ import type { LookupFunction, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors, ProxyAgent } from '../../src/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { listen } from '../support/listen.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { listen } from '../support/servers/listen.ts'
 
 const CONNECTED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 /** Ends each attempt that nothing else ends. Milliseconds. */

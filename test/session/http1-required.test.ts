@@ -4,9 +4,17 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { FakeFallback, respondTo, toFields } from '../support/fallback-fake.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome, toOutcomes } from '../support/peer-rig.ts'
+import { FakeFallback, respondTo, toFields } from '../support/clients/fallback-fake.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import {
+  ask,
+  PATIENT,
+  SERVE,
+  startHarness,
+  startPeer,
+  toOutcome,
+  toOutcomes,
+} from '../support/peers/peer-rig.ts'
 
 const HTTP_1_1_REQUIRED = 13
 const NO_ERROR = 0

@@ -4,11 +4,11 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import type { DispatchOptions, RequestBody } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { begin, FakeFallback, respondTo } from '../support/fallback-fake.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { begin, FakeFallback, respondTo } from '../support/clients/fallback-fake.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7

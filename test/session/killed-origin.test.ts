@@ -2,9 +2,9 @@ import type { TLSSocket } from 'node:tls'
 import { connect } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import type { Connector } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 const CALLS = 20
 /** Less than a PING takes to notice: two seconds of silence, and `pingTimeout`. Milliseconds. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createFaultServer } from '../../src/testing/index.ts'
-import { ENGINES } from '../support/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
 
 type Dodici = typeof import('../../src/index.ts')
 

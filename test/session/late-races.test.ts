@@ -4,10 +4,10 @@ import { connect, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { ENGINES, Harness } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { DEAF, startPeer } from '../support/peer-rig.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES, Harness } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { DEAF, startPeer } from '../support/peers/peer-rig.ts'
+import { startServer } from '../support/servers/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   describe('bodyTimeout and the trailers of a response', () => {

@@ -4,10 +4,10 @@ import { connect as connectSocket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions, ConnectorOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import { findFreePort } from '../support/free-port.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { findFreePort } from '../support/servers/free-port.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** A server that tells its client where it has come from. */
 async function startEcho(tls: boolean): Promise<{ origin: string; ca: string; server: Http2Server }> {

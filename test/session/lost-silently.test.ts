@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { PairedDuplex } from '../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { SERVE, startPeer, toConnector } from '../support/peers/peer-rig.ts'
 
 const POST = { path: '/', method: 'POST', body: 'body' } as const
 

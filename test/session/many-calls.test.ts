@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { ENGINES, Harness } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES, Harness } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const COUNT = 10_000
 

@@ -2,10 +2,10 @@ import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchOptions } from '../../types/index.ts'
-import type { TakenRequest } from '../support/fallback-fake.ts'
-import { begin, FakeFallback, Http1Harness, respondTo } from '../support/fallback-fake.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { TakenRequest } from '../support/clients/fallback-fake.ts'
+import { begin, FakeFallback, Http1Harness, respondTo } from '../support/clients/fallback-fake.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 /** Responses by 421 as often as that, and then well. */
 async function start(times: number) {

@@ -6,10 +6,18 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { Connector, DispatchOptions } from '../../types/index.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { FakeFallback } from '../support/fallback-fake.ts'
-import { ask, PATIENT, SERVE, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { FakeFallback } from '../support/clients/fallback-fake.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import {
+  ask,
+  PATIENT,
+  SERVE,
+  settle,
+  startHarness,
+  startPeer,
+  toOutcomes,
+} from '../support/peers/peer-rig.ts'
 
 const CANCEL = 8
 const REFUSED_STREAM = 7

@@ -7,9 +7,9 @@ import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
-import { watchNodeStreams } from '../support/node-streams.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { watchNodeStreams } from '../support/clients/node-streams.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 const INTERNAL_ERROR = 2
 

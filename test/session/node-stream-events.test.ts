@@ -5,10 +5,10 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
 import type { Field } from '../../src/testing/hpack.ts'
-import type { Harness } from '../support/engines.ts'
-import { watchNodeStreams } from '../support/node-streams.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { watchNodeStreams } from '../support/clients/node-streams.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { DispatchController, IncomingHttpHeaders, RequestBody } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7

@@ -12,9 +12,8 @@ import { HttpTunnels } from '../../src/proxy/http-tunnels.ts'
 import { toProxyOptions } from '../../src/proxy/proxy-options.ts'
 import { toTunnelConnector } from '../../src/proxy/tunnel-connector.ts'
 import type { Connector, ProxyAgentOptions } from '../../types/index.ts'
-import { ENGINES, Harness } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { listen } from '../support/listen.ts'
+import { ENGINES, Harness } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
 import {
   PATIENT,
   REFUSED_DUPLEX,
@@ -22,11 +21,12 @@ import {
   startPeer,
   toConnector,
   toSocketConnector,
-} from '../support/peer-rig.ts'
-import type { TestServer } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
-import type { AskedTunnel, TunnelProxy } from '../support/tunnel-proxy.ts'
-import { KINDS, startTunnelProxy } from '../support/tunnel-proxy.ts'
+} from '../support/peers/peer-rig.ts'
+import { listen } from '../support/servers/listen.ts'
+import type { TestServer } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
+import type { AskedTunnel, TunnelProxy } from '../support/servers/tunnel-proxy.ts'
+import { KINDS, startTunnelProxy } from '../support/servers/tunnel-proxy.ts'
 
 const serve = (stream: ServerHttp2Stream): void => {
   stream.respond({ ':status': 200 })

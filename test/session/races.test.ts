@@ -10,12 +10,12 @@ import { errors } from '../../src/index.ts'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { ClientOptions, Connector, ConnectorCallback } from '../../types/index.ts'
-import { ENGINES, Harness } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { DEAF, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
-import type { StreamListener, TestServer } from '../support/server.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES, Harness } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { DEAF, startPeer } from '../support/peers/peer-rig.ts'
+import type { StreamListener, TestServer } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const serveHello: StreamListener = (stream) => {
   stream.respond({ ':status': 200 })

@@ -3,9 +3,9 @@ import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 /** 1,001 at once make Node's server, and nghttpd, end a session. */
 const BURST = 800

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, Setting, Type } from '../../src/testing/frames.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const { MAX_CONCURRENT_STREAMS } = Setting
 const REFUSED_STREAM = 7

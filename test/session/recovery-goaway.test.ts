@@ -4,9 +4,9 @@ import { errors } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { MAX_STREAM_ID, Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7

@@ -4,11 +4,11 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { Setting, Type } from '../../src/testing/frames.ts'
 import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const LIMIT = 10
 

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const INTERVAL = 60_000
 const TIMEOUT = 4_000

@@ -4,11 +4,11 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
-import type { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import { encodeFields, HpackDecoder } from '../../src/testing/hpack.ts'
-import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 describe('the HPACK decoder of the tests', () => {
   it('reads the requests of RFC 7541, appendix C.4', () => {

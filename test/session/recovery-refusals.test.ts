@@ -3,9 +3,17 @@ import { errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, heard, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import {
+  ask,
+  heard,
+  PATIENT,
+  settle,
+  startHarness,
+  startPeer,
+  toOutcomes,
+} from '../support/peers/peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** How often one call may be refused. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const lost = (processed: string, attempts = 1) =>
   `SocketError ${processed} code=null attempts=${attempts} stream=1`

@@ -5,8 +5,8 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { ERROR_CODES } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** One that no RFC knows. */

@@ -4,10 +4,10 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const REFUSED_STREAM = 7
 const LIMIT = 10

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { Setting, Type, toContent } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE } = Setting
 const DEFAULT_WINDOW = 65_535

@@ -9,7 +9,7 @@ import type { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { ClientOptions, Connector, DispatchOptions } from '../../types/index.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
 
 const CANCEL = 8
 

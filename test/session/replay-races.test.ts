@@ -3,10 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const REFUSED_STREAM = 7
 

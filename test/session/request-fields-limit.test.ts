@@ -4,8 +4,8 @@ import { errors } from '../../src/index.ts'
 import { toFieldsSize } from '../../src/request/headers.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const LARGE = { 'x-large': 'l'.repeat(500) }
 

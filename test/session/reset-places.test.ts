@@ -10,9 +10,9 @@ import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import type { Recorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 /** A turn of the event loop. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, SERVE, startHarness, startPeer, toConnector, toOutcomes } from '../support/peer-rig.ts'
-import { toTlsPeer } from '../support/peer-tls.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, SERVE, startHarness, startPeer, toConnector, toOutcomes } from '../support/peers/peer-rig.ts'
+import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2

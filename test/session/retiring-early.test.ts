@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2

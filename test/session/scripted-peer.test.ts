@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, PREFACE, Type } from '../../src/testing/frames.ts'
-import { REFUSED_DUPLEX, SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
+import { REFUSED_DUPLEX, SERVE, startPeer, toConnector } from '../support/peers/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

@@ -5,10 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 /** Writes down what it hears of its request, too. */
 class Witness extends Recorder {

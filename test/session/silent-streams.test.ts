@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { CallLimits } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const HOUR = 3_600_000
 

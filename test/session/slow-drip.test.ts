@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MINUTE = 60_000
 

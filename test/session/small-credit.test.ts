@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { Frame } from '../../src/testing/frames.ts'
 import { frames, Setting, Type } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const MEBIBYTE = 1_048_576
 

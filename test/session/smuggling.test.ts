@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import type { Field } from '../../src/testing/hpack.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const STATUS: Field = [':status', '200']
 

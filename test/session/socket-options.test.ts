@@ -7,10 +7,10 @@ import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions, ConnectTlsOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startHttp1 as startPlain } from '../support/fallback-http1.ts'
-import { REFUSED_DUPLEX, startPeer, toConnector } from '../support/peer-rig.ts'
-import { startServer, toCertificate } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { REFUSED_DUPLEX, startPeer, toConnector } from '../support/peers/peer-rig.ts'
+import { startHttp1 as startPlain } from '../support/servers/fallback-http1.ts'
+import { startServer, toCertificate } from '../support/servers/server.ts'
 
 /** An HTTPS server without HTTP/2. */
 async function startHttp1(): Promise<{ origin: string; ca: string }> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { frames } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const FLOW_CONTROL_ERROR = 3
 const MAX_WINDOW = 2 ** 31 - 1

@@ -6,8 +6,8 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { toCertificate } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

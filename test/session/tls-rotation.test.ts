@@ -11,9 +11,9 @@ import { generate } from 'selfsigned'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions, Connector } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startHttp1 } from '../support/fallback-http1.ts'
-import { toCertificate } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { toCertificate } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const VERSIONS = ['TLSv1.3', 'TLSv1.2'] as const

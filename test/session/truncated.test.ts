@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import { ENGINES, Harness } from '../support/engines.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES, Harness } from '../support/clients/engines.ts'
+import { startServer } from '../support/servers/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   it('an upload that is aborted never looks complete to the server', async () => {

@@ -8,10 +8,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
-import { startServer } from '../support/server.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const TARGET = { path: 'example.test:443' } as const
 const GET = { path: '/', method: 'GET' } as const

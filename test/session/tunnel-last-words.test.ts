@@ -3,8 +3,8 @@ import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 
 /** More than a reader that is slow is given at once. */
 const WORDS = Buffer.alloc(100_000, 'the last words ').toString()

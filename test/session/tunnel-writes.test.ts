@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]
 

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Call } from '../../src/call/call.ts'
 import { errors } from '../../src/index.ts'
 import { Request } from '../../src/request/request.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const BAD = ['x-bad', 'a\u010ab: c']
 

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
-import { PausingRecorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { PausingRecorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]
 

@@ -4,7 +4,7 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { Frame } from '../../src/testing/frames.ts'
 import { Type } from '../../src/testing/frames.ts'
-import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const DEFAULT_WINDOW = 65_535
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const LIMIT = 3
 const ENHANCE_YOUR_CALM = 11

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Setting, Type } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const EVENT = 16_000
 

@@ -3,9 +3,9 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { Frame } from '../../src/testing/frames.ts'
 import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
-import { PausingRecorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { PausingRecorder } from '../support/clients/recorder.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const FRAME = 16_000
 const BODY = 12_000_000

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Setting } from '../../src/testing/frames.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MEBIBYTE = 1_048_576
 const BODY = Buffer.alloc(8 * MEBIBYTE, 'abcdefghijk')

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { DispatchController, PoolOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { GreedyScript } from '../support/greedy-script.ts'
-import { startHarness, startPeer } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { GreedyScript } from '../support/peers/greedy-script.ts'
+import { startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 /** RFC 9113 §6.9.2, and the smallest that can be asked for. */

@@ -5,8 +5,8 @@ import { ClientDestroyedError } from '../../src/errors/errors.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'
-import { heard, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { heard, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7

@@ -5,7 +5,7 @@ import { errors } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const { frame } = frames
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const { frame } = frames
 

@@ -4,7 +4,7 @@ import { toResponseHeaders } from '../../src/request/header-object.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import { toBlock, toLength, toLiteral, toText } from '../../src/testing/header-blocks.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 vi.mock('../../src/request/header-object.ts', { spy: true })
 

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
-import { PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
-import { PausingRecorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/clients/recorder.ts'
+import { PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 /** A frame of an unknown type and of the largest size: it fills the chunks in which the data comes. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
-import { PausingRecorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/clients/recorder.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const FRAME = 16_384

@@ -4,9 +4,9 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import { Setting, Type, toContent } from '../../src/testing/frames.ts'
 import type { DispatchController, DispatchOptions, EngineName, RequestPriority } from '../../types/index.ts'
 import { UNDICIS } from '../interop/interceptors-undicis.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
-import { Recorder } from '../support/recorder.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { Recorder } from '../support/clients/recorder.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 /** RFC 9218 §7.1. */
 const PRIORITY_UPDATE = 0x10

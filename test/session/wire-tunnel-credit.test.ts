@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 
 const DEFAULT_WINDOW = 65_535
 const WINDOW = 1_000_000

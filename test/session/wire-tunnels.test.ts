@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
-import { startPeer } from '../support/peer-rig.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 
 const TARGET = { path: 'x.example:443' } as const
 const CANCEL = 8

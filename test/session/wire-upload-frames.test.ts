@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { ENGINES } from '../support/engines.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const FRAME = 16_384

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import type { Harness } from '../support/engines.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import type { Harness } from '../support/clients/engines.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE } = Setting
 const DEFAULT_WINDOW = 65_535

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { readTree } from '../support/layers.ts'
+import { readTree } from './layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
@@ -93,4 +93,17 @@ describe('the checker of the map', () => {
     expect(isThere('test/unit/')).toBe(true)
     expect(isThere('core/watch.ts')).toBe(false)
   })
+})
+
+test('what tests share is in its index, and nothing else is', () => {
+  const there = readdirSync(`${root}test/support`, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .sort()
+  const groups = read('test/support/README.md').split(/^## `(\w+)\/`$/m)
+  const named = groups.flatMap((rows, index) =>
+    index % 2 === 1
+      ? []
+      : [...rows.matchAll(/^\| `([\w.-]+\.ts)` \|/gm)].map(([, file]) => `${groups[index - 1]}/${file}`),
+  )
+  expect(named.sort()).toEqual(there)
 })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { loadModule } from '../support/plain-module.ts'
+import { loadModule } from '../support/clients/plain-module.ts'
 
 type Count = readonly [passed: number, failed: number]
 
@@ -207,14 +207,14 @@ const TABLES = [
   },
   {
     what: 'one behind its judge',
-    file: 'test/fetch/standard.test.ts',
-    of: 'test/fetch/standard-codings.ts',
+    file: 'test/api/fetch/standard.test.ts',
+    of: 'test/api/fetch/standard-codings.ts',
     without: / {2}\['br', [^\n]*\n/,
   },
   {
     what: 'one of test/support',
     file: 'test/session/attacks.test.ts',
-    of: 'test/support/attacks.ts',
+    of: 'test/support/peers/attacks.ts',
     without: / {2}\{ name: 'SETTINGS', [^\n]*\n/,
   },
   {
@@ -239,7 +239,7 @@ test.each(TABLES)('the fingerprint of $file is another one without a case of a t
 })
 
 test('a change of a server that half of the tests start has none of them run again', () => {
-  expect([...toSources('test/api/tunnel.test.ts', read)]).not.toContain('test/support/server.ts')
+  expect([...toSources('test/api/tunnel.test.ts', read)]).not.toContain('test/support/servers/server.ts')
 })
 
 test('docs/engines.md names no server as untried that the two pages have', () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import * as undiciClasses from '../../src/errors/undici-errors.ts'
 import { errors } from '../../src/index.ts'
-import { readRepository } from '../testing-page/page.ts'
+import { readRepository } from '../docs/testing-page/page.ts'
 
 const page = readRepository('docs/errors.md')
 const rows = [...page.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].filter(([, name = '']) => name.endsWith('Error'))

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { checkLayers, findWideLines, MAX_COLUMNS, readTree } from '../support/layers.ts'
+import { checkLayers, findWideLines, MAX_COLUMNS, readTree } from './layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -254,7 +254,7 @@ describe('the layer checker', () => {
 
   describe('when an import leaves src/ and types/', () => {
     test.each([
-      '../../test/support/server.ts',
+      '../support/servers/server.ts',
       '../../package.json',
       './missing.ts',
       './clock',

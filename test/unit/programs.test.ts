@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { PROGRAMS } from '../support/programs.ts'
+import { PROGRAMS } from '../support/servers/programs.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const NAMES = [...Object.keys(PROGRAMS), 'h2load', 'haproxy', 'h2o', 'caddy']

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { loadModule } from '../support/plain-module.ts'
+import { loadModule } from '../support/clients/plain-module.ts'
 
 interface Facts {
   readonly status: string

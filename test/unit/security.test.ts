@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { ATTACKS } from '../support/attacks.ts'
-import { ENGINES } from '../support/engines.ts'
-import { checkAttacks, checkConstants, findRows } from '../support/security-docs.ts'
+import { ENGINES } from '../support/clients/engines.ts'
+import { ATTACKS } from '../support/peers/attacks.ts'
+import { checkAttacks, checkConstants, findRows } from './security-docs.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const exists = (path: string): boolean => existsSync(`${root}${path}`)

@@ -2,7 +2,7 @@
 
 /**
  * The groups, in the order of the sidebar: the paths of pages in the repository. A page of docs/README.md that is in no group, or in two, and
- * a path that isn't on docs/README.md, is an error of the build and of `test/pages/site.test.ts`.
+ * a path that isn't on docs/README.md, is an error of the build and of `test/docs/pages/site.test.ts`.
  *
  * @type {Readonly<Record<string, readonly string[]>>}
  */

@@ -81,7 +81,7 @@ export function toSiteMarkdown(page, text) {
 }
 
 /**
- * Takes the marks behind the language of a block of code away: they are for `test/pages`. A block without a language is text.
+ * Takes the marks behind the language of a block of code away: they are for `test/docs/pages`. A block without a language is text.
  *
  * @param {string} text
  * @param {(part: string) => string} change what is done to all that is no block of code

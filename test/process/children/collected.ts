@@ -4,7 +4,7 @@ import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Client } from '../../../src/index.ts'
 import type { DispatchController, DispatchHandler, IncomingHttpHeaders } from '../../../types/index.ts'
-import { watchNodeStreams } from '../../support/node-streams.ts'
+import { watchNodeStreams } from '../../support/clients/node-streams.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each: the first mostly is enough. */

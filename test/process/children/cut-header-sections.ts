@@ -8,7 +8,7 @@ import { Client } from '../../../src/index.ts'
 import type { FaultConnection } from '../../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../../src/testing/fault-stream.ts'
 import { Flag, frames, Type } from '../../../src/testing/frames.ts'
-import { listenPeer } from '../../support/peer.ts'
+import { listenPeer } from '../../support/peers/peer.ts'
 import { report } from './report.ts'
 
 /** With a key and its certificate, it plays over TLS. */

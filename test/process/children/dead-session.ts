@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { Client } from '../../../src/index.ts'
-import { listenPeer } from '../../support/peer.ts'
+import { listenPeer } from '../../support/peers/peer.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each. */

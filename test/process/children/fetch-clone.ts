@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { fetch } from '../../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
-import { INERT } from '../../support/inert-controller.ts'
+import { INERT } from '../../support/clients/inert-controller.ts'
 
 const PIECE = 1_048_576
 const PIECES = 40

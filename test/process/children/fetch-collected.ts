@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { Agent, fetch } from '../../../src/index.ts'
-import { tapped, toNoise } from '../../fetch/body-support.ts'
-import { listenPeer } from '../../support/peer.ts'
+import { tapped, toNoise } from '../../api/fetch/body-support.ts'
+import { listenPeer } from '../../support/peers/peer.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each: the first few are enough. */

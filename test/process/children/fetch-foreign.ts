@@ -2,7 +2,7 @@
  * Fetches with the classes of an undici in the place of Node's own, and reports what other code reads of the Responses.
  */
 import { Agent, fetch } from '../../../src/index.ts'
-import { listenPeer } from '../../support/peer.ts'
+import { listenPeer } from '../../support/peers/peer.ts'
 import { report } from './report.ts'
 
 /** The members that undici 6, 7 and 8 share. */

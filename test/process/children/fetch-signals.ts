@@ -3,7 +3,7 @@
  * ended.
  */
 import { Agent, fetch } from '../../../src/index.ts'
-import { listenPeer } from '../../support/peer.ts'
+import { listenPeer } from '../../support/peers/peer.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each. */

@@ -8,7 +8,7 @@ import type { ConnectionScript, FaultConnection } from '../../../src/testing/fau
 import type { FaultStream } from '../../../src/testing/fault-stream.ts'
 import { Setting } from '../../../src/testing/frames.ts'
 import type { DispatchController, LegacyDispatchHandler } from '../../../types/index.ts'
-import { Recorder } from '../../support/recorder.ts'
+import { Recorder } from '../../support/clients/recorder.ts'
 
 /** Every planted secret begins with this. */
 export const MARK = 'pl4nted'

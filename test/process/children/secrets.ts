@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { Agent, Client, fetch, request } from '../../../src/index.ts'
 import type { ClientOptions } from '../../../types/index.ts'
-import { listenPeer } from '../../support/peer.ts'
+import { listenPeer } from '../../support/peers/peer.ts'
 import type { Look, Outcome } from './secrets-scenes.ts'
 import { APIS, BAD_INPUT, MARK, OUTCOMES, QUERY, SCRIPT, toLimits } from './secrets-scenes.ts'
 

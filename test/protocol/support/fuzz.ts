@@ -3,7 +3,7 @@
 import type { Frame } from '../../../src/testing/frames.ts'
 import { Flag, frames, Type, toContent } from '../../../src/testing/frames.ts'
 import { HpackDecoder } from '../../../src/testing/hpack.ts'
-import { mutate } from '../../fuzz/mutate.ts'
+import { mutate } from '../../tools/fuzz/mutate.ts'
 import { Random } from '../hpack/support.ts'
 import { cutAtRandom } from './event-log.ts'
 import type { Recording } from './recording.ts'

@@ -1,8 +1,8 @@
 /** One client that suffers one attack, in a process of its own: `attack.mjs NAME OPTIONS`. It prints how the calls ended. */
 
 import * as dodici from '../../../src/index.ts'
-import { sufferAttack } from '../../support/attack-client.ts'
-import { ATTACKS } from '../../support/attacks.ts'
+import { sufferAttack } from '../../support/clients/attack-client.ts'
+import { ATTACKS } from '../../support/peers/attacks.ts'
 
 const [, , name = '', options = ''] = process.argv
 const attack = ATTACKS.find((candidate) => candidate.name === name)

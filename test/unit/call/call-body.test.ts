@@ -10,7 +10,7 @@ import {
 } from '../../../src/errors/errors.ts'
 import type { SendableBody } from '../../../src/request/body-source.ts'
 import type { WireHeaders } from '../../../src/request/wire-headers.ts'
-import { toFields } from '../../support/fields.ts'
+import { toFields } from '../../support/clients/fields.ts'
 import { HEADERS_TIMEOUT, MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
 /** A handler that also implements the methods about the request body. */

@@ -6,7 +6,7 @@ import type { Limits } from '../../../src/options/limits.ts'
 import { toLimits } from '../../../src/options/limits.ts'
 import { toClientOptions } from '../../../src/options/options.ts'
 import type { CallLimits } from '../../../types/limits.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 /** The longest that a deadline may be met after its time, in milliseconds. */
 const RESOLUTION = 50

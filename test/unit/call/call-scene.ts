@@ -11,7 +11,7 @@ import { Request } from '../../../src/request/request.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 export const HEADERS_TIMEOUT = 1_000
 export const BODY_TIMEOUT = 2_000

@@ -13,7 +13,7 @@ import {
   toMethod,
   toTarget,
 } from '../../../src/cli/request-options.ts'
-import { toCertificate } from '../../support/server.ts'
+import { toCertificate } from '../../support/servers/server.ts'
 
 let folder: string
 

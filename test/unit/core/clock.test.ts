@@ -5,8 +5,8 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Alarm, OnAlarm, Timed } from '../../../src/core/clock.ts'
 import { Deadlines, systemClock } from '../../../src/core/clock.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
-import { listen } from '../../support/listen.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
+import { listen } from '../../support/servers/listen.ts'
 
 /** The longest that a deadline may be met after its time, in milliseconds. */
 const RESOLUTION = 50

@@ -7,8 +7,8 @@ import { ClientDestroyedError, InvalidArgumentError } from '../../../src/errors/
 import { checkTunnelHandler, isFit } from '../../../src/handler/check-handler.ts'
 import { toNativeHandler } from '../../../src/handler/legacy-handler.ts'
 import type { DispatchHandler } from '../../../types/index.ts'
-import { FakeFallback, respondTo } from '../../support/fallback-fake.ts'
-import { Recorder } from '../../support/recorder.ts'
+import { FakeFallback, respondTo } from '../../support/clients/fallback-fake.ts'
+import { Recorder } from '../../support/clients/recorder.ts'
 
 vi.mock('../../../src/handler/check-handler.ts', { spy: true })
 vi.mock('../../../src/handler/legacy-handler.ts', { spy: true })

@@ -6,7 +6,7 @@ import type { DispatchedFields } from '../../../src/fetch/fetch-fields.ts'
 import { toDispatchedFields, toFields } from '../../../src/fetch/fetch-fields.ts'
 import { FetchRequest } from '../../../src/fetch/fetch-request.ts'
 import { splitUrl } from '../../../src/fetch/fetch-url.ts'
-import { FakeDispatcher } from '../../support/fake-dispatcher.ts'
+import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
 
 function toPairs(fields: readonly string[]): [string, string][] {
   return fields.flatMap((name, i) => (i % 2 === 0 ? [[name, fields[i + 1] ?? '']] : []))

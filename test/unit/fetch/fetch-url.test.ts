@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isBadPort, isHttp, readBase, splitUrl, toHref } from '../../../src/fetch/fetch-url.ts'
-import { Random } from '../../support/differential-random.ts'
+import { Random } from '../../support/clocks/seeded-random.ts'
 
 describe('toHref', () => {
   test.each([

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { FetchRequest } from '../../../src/fetch/fetch-request.ts'
 import { splitUrl } from '../../../src/fetch/fetch-url.ts'
 import { isRedirect, redirectRequest } from '../../../src/fetch/redirect.ts'
-import { FakeDispatcher } from '../../support/fake-dispatcher.ts'
+import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
 
 const SOURCED = { content: 'body', length: 4, form: null, hasSource: true, contentType: null }
 const STREAM = { content: 'body', length: null, form: null, hasSource: false, contentType: null }

@@ -11,7 +11,7 @@ import {
   toRedirect,
   toSignalOwner,
 } from '../../../src/fetch/request-input.ts'
-import { MODULES } from '../../fetch/request-modules.ts'
+import { MODULES } from '../../api/fetch/request-modules.ts'
 
 const URL_OF_NOBODY = 'http://a.test/'
 

@@ -9,9 +9,9 @@ import {
   toTwoShapedHandler,
 } from '../../../src/handler/legacy-handler.ts'
 import type { DispatchController, DispatchHandler, IncomingHttpHeaders } from '../../../types/index.ts'
-import { FakeController } from '../../support/fallback-fake.ts'
-import { LegacyRecorder } from '../../support/fallback-legacy.ts'
-import { Recorder } from '../../support/recorder.ts'
+import { FakeController } from '../../support/clients/fallback-fake.ts'
+import { LegacyRecorder } from '../../support/clients/fallback-legacy.ts'
+import { Recorder } from '../../support/clients/recorder.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 

@@ -11,8 +11,8 @@ import {
   SESSION_LIMITS,
 } from '../../../src/options/limits.ts'
 import { toAgentOptions, toClientOptions, toConnections } from '../../../src/options/options.ts'
-import type { LimitTable } from '../../support/limit-docs.ts'
-import { checkDocs, checkTypeDocs, findDocumented } from '../../support/limit-docs.ts'
+import type { LimitTable } from '../limit-docs.ts'
+import { checkDocs, checkTypeDocs, findDocumented } from '../limit-docs.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')

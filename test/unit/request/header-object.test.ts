@@ -3,7 +3,7 @@ import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toHeaderObject } from '../../../src/request/header-object.ts'
 import { frames } from '../../../src/testing/frames.ts'
-import { startPeer } from '../../support/peer-rig.ts'
+import { startPeer } from '../../support/peers/peer-rig.ts'
 
 /** What node:http2 makes of a response's fields. */
 async function toNodeObject(raw: readonly string[]): Promise<Record<string, unknown>> {

@@ -8,7 +8,7 @@ import {
   MAX_REQUEST_HEADER_SIZE,
   toRawHeaders,
 } from '../../../src/request/headers.ts'
-import { toFields } from '../../support/fields.ts'
+import { toFields } from '../../support/clients/fields.ts'
 
 /** addHeaders() as JavaScript calls it: with anything at all. */
 function add(headers: unknown): HeaderTarget {

@@ -4,7 +4,7 @@ import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import { NO_BODY } from '../../../src/request/body-source.ts'
 import { Request } from '../../../src/request/request.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import { toFields } from '../../support/fields.ts'
+import { toFields } from '../../support/clients/fields.ts'
 
 const origin = toOrigin('https://example.com:8443')
 

@@ -7,7 +7,7 @@ import { Request } from '../../../src/request/request.ts'
 import { getField } from '../../../src/request/wire-headers.ts'
 import type { ClientOptions } from '../../../types/client.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import { toFields } from '../../support/fields.ts'
+import { toFields } from '../../support/clients/fields.ts'
 
 const origin = toOrigin('https://example.com:8443')
 

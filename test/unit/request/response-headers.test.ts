@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { toResponseHeaders } from '../../../src/request/header-object.ts'
 import { Flag, frames } from '../../../src/testing/frames.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
-import { Random } from '../../support/differential-random.ts'
-import { startPeer } from '../../support/peer-rig.ts'
+import { Random } from '../../support/clocks/seeded-random.ts'
+import { startPeer } from '../../support/peers/peer-rig.ts'
 
 /** Fields of a response, without `:status`. */
 type Fields = readonly Field[]

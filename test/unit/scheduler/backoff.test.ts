@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import { Backoff } from '../../../src/scheduler/backoff.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 const FIRST_DELAY = 100
 const LONGEST_DELAY = 1_000

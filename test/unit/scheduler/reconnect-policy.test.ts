@@ -3,7 +3,7 @@ import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import type { EndedSession, ReconnectDemand } from '../../../src/scheduler/reconnect-policy.ts'
 import { ReconnectPolicy } from '../../../src/scheduler/reconnect-policy.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from '../../../src/scheduler/replay.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 const FIRST_DELAY = 100
 

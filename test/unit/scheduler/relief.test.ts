@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Relief } from '../../../src/scheduler/relief.ts'
 import type { Session } from '../../../src/session/session.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 const INTERVAL = 2_000
 const MAX_RETIRED = 8

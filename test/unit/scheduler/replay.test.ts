@@ -12,7 +12,7 @@ import { Request } from '../../../src/request/request.ts'
 import type { Replay } from '../../../src/scheduler/replay.ts'
 import { MAX_FRUITLESS_ATTEMPTS, MAX_REFUSALS, toReplay } from '../../../src/scheduler/replay.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
-import { Recorder } from '../../support/recorder.ts'
+import { Recorder } from '../../support/clients/recorder.ts'
 
 function toCall(options: Partial<DispatchOptions> = {}): Call {
   const given = { path: '/', method: 'GET', ...options }

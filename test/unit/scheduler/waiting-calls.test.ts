@@ -6,7 +6,7 @@ import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import { SocketError } from '../../../src/errors/errors.ts'
 import { WaitingCalls } from '../../../src/scheduler/waiting-calls.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 import { Scene } from '../call/call-scene.ts'
 
 const FIRST_DELAY = 100

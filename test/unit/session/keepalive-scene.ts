@@ -6,7 +6,7 @@ import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
 import type { KeepaliveTarget, PingedConnection } from '../../../src/session/keepalive.ts'
 import { Keepalive } from '../../../src/session/keepalive.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 export const IDLE = 100_000
 export const INTERVAL = 10_000

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { MAX_AGES, OriginMemory } from '../../../src/session/origin-memory.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 type What = keyof typeof MAX_AGES
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import { PeerSettings, UNLIMITED } from '../../../src/session/peer-settings.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 function setUp(ownLimit = UNLIMITED, remembered: number | null = null) {
   const memory = new OriginMemory(new FakeClock())

@@ -19,8 +19,8 @@ import type { SessionFactory } from '../../../src/session/session.ts'
 import type { FlowSide } from '../../../src/session/stream/response-flow.ts'
 import { ResponseFlow } from '../../../src/session/stream/response-flow.ts'
 import type { Transport } from '../../../src/session/transport.ts'
-import { listen } from '../../support/listen.ts'
-import { Recorder } from '../../support/recorder.ts'
+import { Recorder } from '../../support/clients/recorder.ts'
+import { listen } from '../../support/servers/listen.ts'
 
 /** What a server sends. */
 interface Line {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { toTlsPeer } from '../../support/peer-tls.ts'
+import { toTlsPeer } from '../../support/peers/peer-tls.ts'
 import { RawClient, start } from './rig.ts'
 
 describe('rules for sockets', () => {

@@ -4,8 +4,8 @@ import { LoadRun } from '../../../../src/cli/load/load-run.ts'
 import { toPace } from '../../../../src/cli/load/pacer.ts'
 import type { DispatchHandler } from '../../../../types/handler.ts'
 import type { DispatchOptions } from '../../../../types/request.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
-import { INERT } from '../../../support/inert-controller.ts'
+import { INERT } from '../../../support/clients/inert-controller.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const OPTIONS: DispatchOptions = { path: '/', method: 'GET' }
 const BODY = Buffer.from('12345')

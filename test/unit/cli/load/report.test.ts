@@ -8,7 +8,7 @@ import type { LoadResult } from '../../../../src/cli/load/load-threads.ts'
 import { toJsonReport } from '../../../../src/cli/load/report-json.ts'
 import { toBytes, toMillis, toTextReport } from '../../../../src/cli/load/report-text.ts'
 import { Tally } from '../../../../src/cli/load/tally.ts'
-import { checkXml } from '../../../support/xml.ts'
+import { checkXml } from '../../../support/clients/xml.ts'
 
 const url = new URL('http://localhost:8080/a?b=c&d=<e>')
 

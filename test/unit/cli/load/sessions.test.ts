@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 // Sessions load it when they are opened: here it counts as an import, not as time of the test.
 import '../../../../src/index.ts'
 import { Sessions } from '../../../../src/cli/load/sessions.ts'
-import { listen } from '../../../support/listen.ts'
+import { listen } from '../../../support/servers/listen.ts'
 
 test('sessions are not opened when that was given up before', async () => {
   const { port, sockets } = await listen(createServer())

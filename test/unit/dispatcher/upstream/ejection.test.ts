@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CallResult } from '../../../../src/dispatcher/upstream/ejection.ts'
 import { Ejection } from '../../../../src/dispatcher/upstream/ejection.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const RULES = { maxFailures: 3, ejectionTime: 1_000, maxEjectionTime: 5_000 }
 /** The limit of the first probe. */

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { HealthChecks } from '../../../../src/dispatcher/upstream/health-check.ts'
 import { Upstream } from '../../../../src/dispatcher/upstream/upstream.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../../types/index.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
-import { FakeDispatcher } from '../../../support/fake-dispatcher.ts'
-import { INERT } from '../../../support/inert-controller.ts'
+import { FakeDispatcher } from '../../../support/clients/fake-dispatcher.ts'
+import { INERT } from '../../../support/clients/inert-controller.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const RULES = {
   ...{ latencyWindow: 10_000, maxFailures: 1, ejectionTime: 1_000, maxEjectionTime: 60_000 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LatencyAverage } from '../../../../src/dispatcher/upstream/latency-average.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const WINDOW = 10_000
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Upstream } from '../../../../src/dispatcher/upstream/upstream.ts'
 import { UpstreamSet } from '../../../../src/dispatcher/upstream/upstream-set.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
-import { FakeDispatcher } from '../../../support/fake-dispatcher.ts'
+import { FakeDispatcher } from '../../../support/clients/fake-dispatcher.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const RULES = {
   ...{ latencyWindow: 10_000, maxFailures: 1, ejectionTime: 1_000, maxEjectionTime: 60_000 },

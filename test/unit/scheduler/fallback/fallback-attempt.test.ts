@@ -2,8 +2,14 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../../../src/index.ts'
 import type { RequestHeaders } from '../../../../types/index.ts'
-import type { TakenRequest } from '../../../support/fallback-fake.ts'
-import { begin, FakeFallback, Http1Harness, respondTo, toFields } from '../../../support/fallback-fake.ts'
+import type { TakenRequest } from '../../../support/clients/fallback-fake.ts'
+import {
+  begin,
+  FakeFallback,
+  Http1Harness,
+  respondTo,
+  toFields,
+} from '../../../support/clients/fallback-fake.ts'
 
 /** Begins with each request, and does nothing else. */
 const toPatient = (): FakeFallback => new FakeFallback(begin)

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { DispatchOptions } from '../../../../types/index.ts'
-import type { TakenRequest } from '../../../support/fallback-fake.ts'
-import { begin, FakeFallback, Http1Harness, respondTo } from '../../../support/fallback-fake.ts'
+import type { TakenRequest } from '../../../support/clients/fallback-fake.ts'
+import { begin, FakeFallback, Http1Harness, respondTo } from '../../../support/clients/fallback-fake.ts'
 
 /** Begins with each request, and does nothing else. */
 const toPatient = (): FakeFallback => new FakeFallback(begin)

@@ -9,9 +9,9 @@ import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConnectTimeoutError } from '../../../../src/errors/errors.ts'
 import { Dialer } from '../../../../src/session/connect/dialer.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
-import { listen } from '../../../support/listen.ts'
-import { toCertificate } from '../../../support/server.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
+import { listen } from '../../../support/servers/listen.ts'
+import { toCertificate } from '../../../support/servers/server.ts'
 import { NotedResults, toTarget } from './connect-scene.ts'
 
 /** Node's own patience with an address, by a clock that isn't the test's: a busy machine may need more than 250 ms to accept. */

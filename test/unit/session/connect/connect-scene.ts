@@ -8,9 +8,9 @@ import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import type { DialListener } from '../../../../src/session/connect/dial.ts'
 import type { DialTarget } from '../../../../src/session/connect/dialer.ts'
-import type { SocketServer } from '../../../support/listen.ts'
-import { listen } from '../../../support/listen.ts'
-import { toCertificate } from '../../../support/server.ts'
+import type { SocketServer } from '../../../support/servers/listen.ts'
+import { listen } from '../../../support/servers/listen.ts'
+import { toCertificate } from '../../../support/servers/server.ts'
 
 export interface WatchedServer extends SocketServer {
   /** Settles when a connection has come: an earlier one, or the next. */

@@ -9,7 +9,7 @@ import { Dialer } from '../../../../src/session/connect/dialer.ts'
 import { openSocket } from '../../../../src/session/connect/socket.ts'
 import { PairedDuplex } from '../../../../src/testing/duplex-pair.ts'
 import type { Connector, ConnectorCallback } from '../../../../types/index.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 import { NotedResults, nextTurn, openPlain, startSilent, startTls, toTarget } from './connect-scene.ts'
 
 const BOTH = ['h2', 'http/1.1']

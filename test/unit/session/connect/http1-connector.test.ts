@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { AlpnError, ConnectTimeoutError, InvalidArgumentError } from '../../../../src/errors/errors.ts'
 import { toHttp1Connector } from '../../../../src/session/connect/http1-connector.ts'
 import type { Connector, ConnectTlsOptions } from '../../../../types/index.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 import { nextTurn, openPlain, startSilent, startTls } from './connect-scene.ts'
 
 /** Requests one connection, as undici does, and records each result: there may be one. */

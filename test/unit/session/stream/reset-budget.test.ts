@@ -3,7 +3,7 @@ import { Deadlines } from '../../../../src/core/clock.ts'
 import type { ResetOwner, Resettable } from '../../../../src/session/stream/reset-budget.ts'
 import { ResetBudget } from '../../../../src/session/stream/reset-budget.ts'
 import type { ResetPing } from '../../../../src/session/stream/reset-confirmation.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const BURST = 800
 const RATE = 30

@@ -4,7 +4,7 @@ import { toClientOptions } from '../../../../src/options/options.ts'
 import { OriginMemory } from '../../../../src/session/origin-memory.ts'
 import { SessionStreams } from '../../../../src/session/stream/session-streams.ts'
 import type { ClientOptions } from '../../../../types/client.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 import { FakeStream } from '../fake-engine.ts'
 
 function setUp(given: ClientOptions = {}) {

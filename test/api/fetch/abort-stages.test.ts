@@ -1,0 +1,222 @@
+/** A signal that fires, at each stage of a fetch. */
+
+import { getEventListeners, once } from 'node:events'
+import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { fetch } from '../../../src/index.ts'
+import { Setting } from '../../../src/testing/frames.ts'
+import { toAgent } from '../../support/clients/agents.ts'
+import type { Rig } from './body-support-rig.ts'
+import { CANCEL, defer, startRig, toReason, toStream } from './body-support-rig.ts'
+
+/** Any value may be a reason; undefined stands for an AbortError. */
+const REASONS: readonly (readonly [string, unknown])[] = [
+  ['an Error', new Error('enough')],
+  ['a string', 'enough'],
+  ['null', null],
+  ['an object', { enough: true }],
+  ['zero', 0],
+  ['undefined', undefined],
+]
+
+function expectReason(actual: unknown, given: unknown, signal: AbortSignal): void {
+  expect(actual).toBe(signal.reason)
+  if (given !== undefined) expect(actual).toBe(given)
+  else expect(actual).toMatchObject({ name: 'AbortError', code: 20 })
+}
+
+/** `/headless` gets no response, `/open` has a body without an end; all other paths get a response. */
+function start(options = {}): Promise<Rig> {
+  return startRig({
+    ...options,
+    onRequest(stream) {
+      if (stream.path === '/open') {
+        stream.head(200)
+        stream.data('begun')
+      } else if (stream.path === '/gzip') {
+        stream.head(200, [['content-encoding', 'gzip']])
+      } else if (stream.path === '/whole') {
+        stream.respond()
+      }
+    },
+    onComplete(stream) {
+      if (stream.path === '/sibling') stream.respond()
+    },
+  })
+}
+
+async function expectSibling(rig: Rig): Promise<void> {
+  expect(await (await rig.get('/sibling')).text()).toBe('GET /sibling')
+  expect(rig.peer.connections.length).toBe(1)
+  expect(rig.calls).toEqual({ running: 0, pending: 0 })
+}
+
+function listeners(signal: AbortSignal): number {
+  return getEventListeners(signal, 'abort').length
+}
+
+describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
+  test('before the fetch: nothing is sent', async () => {
+    const rig = await start()
+    const signal = AbortSignal.abort(reason)
+    expectReason(await toReason(rig.get('/headless', { signal })), reason, signal)
+    expect(listeners(signal)).toBe(0)
+    await expectSibling(rig)
+    expect(rig.peer.ledger).toEqual(['0/1 GET /sibling'])
+  })
+
+  test('while the peer allows no stream: the call leaves the queue', async () => {
+    const rig = await start({ settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]] })
+    const first = await rig.get('/open')
+    const controller = new AbortController()
+    const fetched = toReason(rig.get('/headless', { signal: controller.signal }))
+    expect(rig.calls).toEqual({ running: 1, pending: 1 })
+    controller.abort(reason)
+    expect(rig.calls).toEqual({ running: 1, pending: 0 })
+    expectReason(await fetched, reason, controller.signal)
+    expect(listeners(controller.signal)).toBe(0)
+    rig.peer.request('/open').end('.')
+    expect(await first.text()).toBe('begun.')
+    await expectSibling(rig)
+    expect(rig.peer.counts).toEqual({ 'GET /open': 1, 'GET /sibling': 1 })
+  })
+
+  test('while the response is waited for: the stream is reset', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const fetched = toReason(rig.get('/headless', { signal: controller.signal }))
+    await rig.arrived('/headless')
+    controller.abort(reason)
+    expectReason(await fetched, reason, controller.signal)
+    expect(await rig.resetOf('/headless')).toBe(CANCEL)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test('while the request body is sent: it is cancelled with the reason', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const cancelled = defer()
+    let given: unknown = 'nothing'
+    const body = new ReadableStream<Uint8Array>({
+      pull: (stream) => stream.enqueue(new Uint8Array(100_000)),
+      cancel(value) {
+        given = value
+        cancelled.resolve()
+      },
+    })
+    const { signal } = controller
+    const fetched = toReason(rig.get('/headless', { method: 'POST', body, duplex: 'half', signal }))
+    const stream = await rig.arrived('/headless')
+    await rig.peer.waitFor(() => stream.length > 0)
+    controller.abort(reason)
+    expectReason(await fetched, reason, signal)
+    await cancelled.promise
+    expectReason(given, reason, signal)
+    expect(await rig.resetOf('/headless')).toBe(CANCEL)
+    expect(listeners(signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test('while the body is not read: the next read fails', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const response = await rig.get('/open', { signal: controller.signal })
+    controller.abort(reason)
+    expectReason(await toReason(response.text()), reason, controller.signal)
+    expect(await rig.resetOf('/open')).toBe(CANCEL)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test.each(['/open', '/gzip'])('while text() reads the body of %s: it fails', async (path) => {
+    const rig = await start()
+    const controller = new AbortController()
+    const text = toReason((await rig.get(path, { signal: controller.signal })).text())
+    if (path === '/gzip') rig.peer.request(path).data(gzipSync('begun').toString('latin1').slice(0, 1))
+    await rig.roundTrip()
+    controller.abort(reason)
+    expectReason(await text, reason, controller.signal)
+    expect(await rig.resetOf(path)).toBe(CANCEL)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test('while a reader reads the body: its read fails, and so does the next', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const reader = toStream(await rig.get('/open', { signal: controller.signal })).getReader()
+    await reader.read()
+    const read = toReason(reader.read())
+    controller.abort(reason)
+    expectReason(await read, reason, controller.signal)
+    expectReason(await toReason(reader.read()), reason, controller.signal)
+    expectReason(await toReason(reader.closed), reason, controller.signal)
+    expect(await rig.resetOf('/open')).toBe(CANCEL)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test('while a stream of the body waits for a reader: it fails', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const stream = toStream(await rig.get('/open', { signal: controller.signal }))
+    controller.abort(reason)
+    expectReason(await toReason(stream.getReader().read()), reason, controller.signal)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test('while a clone is read: both fail', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const response = await rig.get('/open', { signal: controller.signal })
+    const texts = [response.clone(), response].map((one) => toReason(one.text()))
+    await rig.roundTrip()
+    controller.abort(reason)
+    for (const text of texts) expectReason(await text, reason, controller.signal)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  test('after all bytes came, unread: the next read fails', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const response = await rig.get('/whole', { signal: controller.signal })
+    await rig.roundTrip()
+    controller.abort(reason)
+    expectReason(await toReason(response.text()), reason, controller.signal)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
+    expect(rig.peer.request('/whole').resetCode).toBe(null)
+  })
+
+  test('after all was read: nothing happens', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const response = await rig.get('/whole', { signal: controller.signal })
+    expect(await response.text()).toBe('GET /whole')
+    expect(listeners(controller.signal)).toBe(0)
+    controller.abort(reason)
+    expect(response.ok).toBe(true)
+    await expectSibling(rig)
+  })
+
+  test('while there is no connection yet: the call leaves the queue', async () => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const origin = `http://127.0.0.1:${port}`
+    const agent = toAgent({ connect: () => {} })
+    const controller = new AbortController()
+    const fetched = toReason(fetch(origin, { dispatcher: agent, signal: controller.signal }))
+    controller.abort(reason)
+    expectReason(await fetched, reason, controller.signal)
+    expect(agent.stats[origin]).toMatchObject({ running: 0, pending: 0 })
+    expect(listeners(controller.signal)).toBe(0)
+  })
+})

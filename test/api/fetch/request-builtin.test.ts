@@ -1,0 +1,111 @@
+/** In a file of its own, without npm's undici: importing it would put its own dispatcher in the place of Node's. */
+
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { fetch } from '../../../src/index.ts'
+import type { FallbackDispatcher } from '../../../types/client.ts'
+import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
+
+/** Node makes it on first use. */
+function toBuiltin(): FallbackDispatcher {
+  void globalThis.Response
+  return Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'))
+}
+
+describe("when the dispatcher of Node's own fetch is named", () => {
+  test('uses it, over HTTP/1.1', async () => {
+    const server = await startOrigin('HTTP/1.1', () => ({ reason: 'Fine', fields: { 'x-a': ['1', '2'] } }))
+    const dispatcher = toBuiltin()
+    const init = { method: 'POST', body: 'body', headers: { 'X-A': 'ü' }, dispatcher }
+    const response = await fetch(`${server.origin}/path?query`, init)
+    expect([response.status, response.statusText, response.headers.get('x-a')]).toEqual([200, 'Fine', '1, 2'])
+    expect(await response.text()).toBe('/path?query')
+    const seen = toLatest(server)
+    expect(seen).toMatchObject({ method: 'POST', body: 'body' })
+    expect(toValues(seen, 'content-length')).toEqual(['4'])
+  })
+
+  test('sends it a stream', async () => {
+    const server = await startOrigin('HTTP/1.1')
+    const body = new Blob(['one', 'two']).stream()
+    const init = { method: 'POST', body, duplex: 'half', dispatcher: toBuiltin() } as const
+    await (await fetch(server.origin, init)).text()
+    expect(toLatest(server).body).toBe('onetwo')
+    expect(toValues(toLatest(server), 'transfer-encoding')).toEqual(['chunked'])
+  })
+
+  test('keeps its connection over redirects without a body', async () => {
+    const server = await startOrigin('HTTP/1.1', ({ path }) => {
+      const count = Number(path.slice(1))
+      return count === 0 ? {} : { status: 302, fields: { location: `/${count - 1}` }, body: 'moved' }
+    })
+    const dispatcher = toBuiltin()
+    for (let i = 0; i < 3; i++) {
+      const response = await fetch(`${server.origin}/5`, { dispatcher })
+      expect([response.redirected, await response.text()]).toEqual([true, '/0'])
+    }
+    expect(server.seen).toHaveLength(18)
+    // A redirect is followed as soon as its header is there, maybe before the connection is free.
+    expect(server.connections).toBeLessThan(6)
+  })
+
+  test('fails with its error', async () => {
+    const server = await startOrigin('HTTP/2')
+    expect(await toFailure(fetch(server.origin, { dispatcher: toBuiltin() }))).toMatch(
+      /^TypeError: fetch failed ← /,
+    )
+  })
+})
+
+describe('when an origin of our Agent speaks HTTP/1.1', () => {
+  test('gives the status text, and keeps the connection', async () => {
+    const server = await startOrigin('HTTP/1.1', () => ({ status: 404, reason: 'Nothing Like It' }))
+    const dispatcher = toMixedAgent()
+    for (let i = 0; i < 5; i++) {
+      const response = await fetch(server.origin, { dispatcher })
+      expect([response.status, response.ok, response.statusText]).toEqual([404, false, 'Nothing Like It'])
+      await response.text()
+    }
+    // The test doesn't wait until the connection is free again.
+    expect(server.connections).toBeLessThan(3)
+  })
+
+  test('decodes its content coding', async () => {
+    const fields = { 'content-encoding': 'gzip' }
+    const server = await startOrigin('HTTP/1.1', () => ({ fields, body: gzipSync('x'.repeat(100_000)) }))
+    const response = await fetch(server.origin, { dispatcher: toMixedAgent() })
+    expect(await response.text()).toBe('x'.repeat(100_000))
+    expect(response.headers.get('content-encoding')).toBe('gzip')
+    expect(toValues(toLatest(server), 'accept-encoding')).toEqual(['gzip, deflate'])
+  })
+
+  test('sends latin1 as it is', async () => {
+    const server = await startOrigin('HTTP/1.1')
+    await (await fetch(server.origin, { headers: { 'x-a': 'ü' }, dispatcher: toMixedAgent() })).text()
+    expect(toValues(toLatest(server), 'x-a')).toEqual(['ü'])
+  })
+
+  test('announces a known length, and sends a stream in chunks', async () => {
+    const server = await startOrigin('HTTP/1.1')
+    const dispatcher = toMixedAgent()
+    const form = new FormData()
+    form.append('a', 'b')
+    for (const body of ['text', new Blob(['blob']), form, new Blob(['a stream']).stream()]) {
+      await (await fetch(server.origin, { method: 'POST', body, duplex: 'half', dispatcher })).text()
+    }
+    expect(server.seen.map((seen) => toValues(seen, 'transfer-encoding'))).toEqual([[], [], [], ['chunked']])
+    expect(server.seen.map((seen) => toValues(seen, 'content-length'))).toEqual([
+      ['4'],
+      ['4'],
+      [String(server.seen[2]?.body.length)],
+      [],
+    ])
+    expect(server.seen[3]?.body).toBe('a stream')
+  })
+
+  test.each(['POST', 'PUT'])('announces an empty %s', async (method) => {
+    const server = await startOrigin('HTTP/1.1')
+    await (await fetch(server.origin, { method, dispatcher: toMixedAgent() })).text()
+    expect(toValues(toLatest(server), 'content-length')).toEqual(['0'])
+  })
+})

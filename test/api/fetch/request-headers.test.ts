@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest'
+import { fetch } from '../../../src/index.ts'
+import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
+import { MODULES } from './request-modules.ts'
+import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
+
+type Pairs = readonly (readonly [name: string, value: string])[]
+
+/** The fields that fetch adds to every request. */
+const ADDED = [
+  'accept',
+  'accept-language',
+  'accept-encoding',
+  'sec-fetch-mode',
+  'user-agent',
+  'host',
+  'connection',
+]
+
+function call(input: unknown, init: unknown): Promise<Response> {
+  return Reflect.apply(fetch, undefined, [input, init])
+}
+
+/** The fields that a server gets from these headers, sorted by name. */
+async function toSent(headers: unknown): Promise<Pairs> {
+  const server = await startOrigin('HTTP/2')
+  await (await call(server.origin, { headers, dispatcher: toMixedAgent(server) })).text()
+  const own = toLatest(server).fields.filter(([name]) => !ADDED.includes(name))
+  return own.toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+async function toRefusal(headers: unknown): Promise<string> {
+  const dispatcher = new FakeDispatcher()
+  const failure = await toFailure(call('http://localhost/', { headers, dispatcher }))
+  expect(dispatcher.requests).toEqual([])
+  return failure
+}
+
+const TWO: Pairs = [
+  ['x-a', '1'],
+  ['x-b', '2'],
+]
+
+describe('when headers come in any of their forms', () => {
+  test.each<[string, unknown, Pairs]>([
+    ['an object', { 'X-A': '1', 'x-b': '2' }, TWO],
+    ['an object without prototype', Object.assign(Object.create(null), { 'x-a': '1', 'x-b': '2' }), TWO],
+    ['an array', [['X-A', '1'], ['x-b', '2']], TWO], // biome-ignore format: a table
+    ['a Map', new Map([['X-A', '1'], ['x-b', '2']]), TWO], // biome-ignore format: a table
+    ['parameters', new URLSearchParams({ 'x-a': '1', 'x-b': '2' }), TWO],
+    ['an iterable', { *[Symbol.iterator]() { yield ['x-a', '1'] ; yield ['x-b', '2'] } }, TWO], // biome-ignore format: a table
+    ['no fields', {}, []],
+    ['undefined', undefined, []],
+  ])('takes %s', async (_what, headers, expected) => {
+    expect(await toSent(headers)).toEqual(expected)
+  })
+
+  test.each(MODULES)('takes the Headers of $name', async ({ Headers }) => {
+    const headers = new Headers({ 'X-A': '1', 'x-b': '2' })
+    expect(await toSent(headers)).toEqual(TWO)
+  })
+
+  test('does not change the object, and sends it again', async () => {
+    const server = await startOrigin('HTTP/2')
+    const headers = Object.freeze({ 'x-a': '1' })
+    const init = { method: 'POST', body: 'body', headers, dispatcher: toMixedAgent(server) }
+    for (let i = 0; i < 2; i++) await (await call(server.origin, init)).text()
+    expect(server.seen.map((seen) => toValues(seen, 'x-a'))).toEqual([['1'], ['1']])
+    expect(headers).toEqual({ 'x-a': '1' })
+  })
+
+  test('sends the fields as they were when fetch was called', async () => {
+    const server = await startOrigin('HTTP/2')
+    const headers = { 'x-a': '1' }
+    const responded = call(server.origin, { headers, dispatcher: toMixedAgent(server) })
+    headers['x-a'] = '2'
+    await (await responded).text()
+    expect(toValues(toLatest(server), 'x-a')).toEqual(['1'])
+  })
+})
+
+describe('when a name is there twice', () => {
+  test.each<[string, unknown]>([
+    ['in two spellings, capitals first', { 'X-A': '1', 'x-a': '2' }],
+    ['in two spellings, capitals last', { 'x-a': '1', 'X-A': '2' }],
+    ['in an array', [['x-a', '1'], ['X-A', '2']]], // biome-ignore format: a table
+  ])('joins the values %s, as Headers does', async (_what, headers) => {
+    expect(await toSent(headers)).toEqual([['x-a', '1, 2']])
+  })
+
+  test('joins also the values of fields that may come only once', async () => {
+    expect(await toSent({ Range: 'a', range: 'b' })).toEqual([['range', 'a, b']])
+  })
+
+  test('does not add the field that fetch would add by default', async () => {
+    const server = await startOrigin('HTTP/2')
+    const headers = {
+      Accept: 'a',
+      'accept-language': 'b',
+      'User-Agent': 'c',
+      'Accept-Encoding': 'd',
+      'Sec-Fetch-Mode': 'e',
+    }
+    await (await call(server.origin, { headers, dispatcher: toMixedAgent(server) })).text()
+    const seen = toLatest(server)
+    const names = ['accept', 'accept-language', 'user-agent', 'accept-encoding', 'sec-fetch-mode']
+    expect(names.map((name) => toValues(seen, name))).toEqual([['a'], ['b'], ['c'], ['d'], ['cors']])
+  })
+})
+
+describe('when a value is unusual', () => {
+  test.each<[string, unknown, string]>([
+    ['a number', 5, '5'],
+    ['null', null, 'null'],
+    ['an array', ['a', 'b'], 'a,b'],
+    ['an empty string', '', ''],
+    ['white space around it', ' \t a b\t ', 'a b'],
+    ['a line break at its end', 'a\r\n', 'a'],
+    ['latin1', 'ü', 'ü'],
+    ['the highest latin1', '\xff', '\xff'],
+    ['an object', { toString: () => 'made' }, 'made'],
+  ])('sends %s', async (_what, value, sent) => {
+    expect(await toSent({ 'x-a': value })).toEqual([['x-a', sent]])
+  })
+
+  test.each<[string, unknown]>([
+    ['a line break in it', 'a\nb'],
+    ['a return in it', 'a\rb'],
+    ['NUL', 'a\0b'],
+    ['more than latin1', '€'],
+    ['a symbol', Symbol('value')],
+  ])('refuses %s with a TypeError', async (_what, value) => {
+    expect(await toRefusal({ 'x-a': value })).toMatch(/^TypeError: /)
+    expect(await toRefusal([['x-a', value]])).toMatch(/^TypeError: /)
+  })
+
+  test.each([
+    '',
+    'a b',
+    'a:',
+    ':path',
+    'ä',
+    'a\n',
+    '€',
+  ])('refuses the name %j with a TypeError', async (name) => {
+    expect(await toRefusal({ [name]: 'x' })).toMatch(/^TypeError: /)
+  })
+
+  test.each<[string, unknown]>([
+    ['a number', 5],
+    ['a string', 'x-a: 1'],
+    ['null', null],
+    ['a pair of three', [['a', 'b', 'c']]],
+    ['a list of strings', ['abc']],
+    ['a getter that throws', { get a() { throw new TypeError('thrown') } }], // biome-ignore format: a table
+  ])('refuses %s for headers with a TypeError', async (_what, headers) => {
+    expect(await toRefusal(headers)).toMatch(/^TypeError: /)
+  })
+})
+
+describe('when a field is about the connection', () => {
+  test('requests the host of the URL, whatever `host` has', async () => {
+    const server = await startOrigin('HTTP/1.1')
+    for (const headers of [{ Host: 'other.test' }, [['host', 'other.test']]]) {
+      await (await call(server.origin, { headers, dispatcher: toMixedAgent() })).text()
+      expect(toValues(toLatest(server), 'host')).toEqual([new URL(server.origin).host])
+    }
+  })
+
+  test.each([
+    ['transfer-encoding', 'chunked'],
+    ['upgrade', 'h2c'],
+    ['proxy-connection', 'close'],
+    ['http2-settings', 'x'],
+    ['connection', 'x-a'],
+    ['te', 'gzip'],
+    ['content-length', 'x'],
+  ])('is a network error with a reason for %s, and disturbs no other request', async (name, value) => {
+    const server = await startOrigin('HTTP/2')
+    const dispatcher = toMixedAgent(server)
+    const before = call(`${server.origin}/before`, { dispatcher })
+    const failure = await toFailure(call(server.origin, { headers: { [name]: value }, dispatcher }))
+    expect(failure).toContain('TypeError: fetch failed ← Invalid header')
+    expect(failure).toContain(name)
+    expect(failure).toContain(value)
+    const after = call(`${server.origin}/after`, { dispatcher })
+    for (const one of [before, after]) expect((await one).status).toBe(200)
+    expect(server.connections).toBe(1)
+    expect(server.seen.map(({ path }) => path)).toEqual(['/before', '/after'])
+  })
+
+  test('omits fields that HTTP/2 does not need', async () => {
+    expect(await toSent({ connection: 'keep-alive', 'keep-alive': 'timeout=5', te: 'trailers' })).toEqual([
+      ['te', 'trailers'],
+    ])
+  })
+
+  test('is a network error with a reason for a content-length that is not that of the body', async () => {
+    const server = await startOrigin('HTTP/2')
+    const init = {
+      method: 'POST',
+      body: 'four',
+      headers: { 'content-length': '5' },
+      dispatcher: toMixedAgent(server),
+    }
+    expect(await toFailure(call(server.origin, init))).toMatch(/^TypeError: fetch failed ← .*content-length/i)
+  })
+})
+
+describe('when headers are large', () => {
+  test('sends many fields, and long ones', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [`x-${i}`, 'value '.repeat(10).trim()]),
+    )
+    expect(Object.fromEntries(await toSent(many))).toEqual(many)
+    expect(await toSent({ 'x-long': 'x'.repeat(14_000) })).toEqual([['x-long', 'x'.repeat(14_000)]])
+  })
+
+  test('is a network error with a reason for one that is too long', async () => {
+    const server = await startOrigin('HTTP/2')
+    const dispatcher = toMixedAgent(server)
+    const headers = { 'x-long': 'x'.repeat(70_000) }
+    expect(await toFailure(call(server.origin, { headers, dispatcher }))).toMatch(
+      /^TypeError: fetch failed ← Invalid header "x-long": .* bytes/,
+    )
+    expect((await call(server.origin, { dispatcher })).status).toBe(200)
+  })
+})

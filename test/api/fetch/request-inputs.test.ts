@@ -1,0 +1,285 @@
+import { openAsBlob } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { fetch } from '../../../src/index.ts'
+import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
+import type { RequestModule } from './request-modules.ts'
+import { MODULES } from './request-modules.ts'
+import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
+
+interface Kind {
+  readonly what: string
+  toBody(module: RequestModule): unknown
+  readonly body: string | RegExp
+  /** Null where it comes as it comes. */
+  readonly length: number | null
+  readonly type: string | RegExp | null
+}
+
+const PLAIN = 'text/plain;charset=UTF-8'
+const FORM = /^multipart\/form-data; boundary=/
+
+function toStream(type?: 'bytes'): ReadableStream<Uint8Array> {
+  const fill = (controller: { enqueue(chunk: Uint8Array<ArrayBuffer>): void; close(): void }): void => {
+    for (const text of ['one', 'two']) controller.enqueue(new TextEncoder().encode(text))
+    controller.close()
+  }
+  if (type === 'bytes') return new ReadableStream({ type, start: (controller) => fill(controller) })
+  return new ReadableStream({ start: (controller) => fill(controller) })
+}
+
+async function* iterate(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('one')
+  yield Buffer.from('two')
+}
+
+/** A body in memory is announced with its length, as Node's fetch does. */
+const KINDS: readonly Kind[] = [
+  {
+    what: 'a string',
+    toBody: () => 'grüß',
+    body: Buffer.from('grüß').toString('latin1'),
+    length: 6,
+    type: PLAIN,
+  },
+  { what: 'an empty string', toBody: () => '', body: '', length: 0, type: PLAIN },
+  { what: 'bytes', toBody: () => new Uint8Array([0, 255]), body: '\0\xff', length: 2, type: null },
+  {
+    what: 'an ArrayBuffer',
+    toBody: () => new Uint8Array([1, 2]).buffer,
+    body: '\x01\x02',
+    length: 2,
+    type: null,
+  },
+  {
+    what: 'a Blob',
+    toBody: () => new Blob(['ab', 'c'], { type: 'x/y' }),
+    body: 'abc',
+    length: 3,
+    type: 'x/y',
+  },
+  {
+    what: 'parameters',
+    toBody: () => new URLSearchParams({ a: 'b c' }),
+    body: 'a=b+c',
+    length: 5,
+    type: 'application/x-www-form-urlencoded;charset=UTF-8',
+  },
+  {
+    what: 'a form',
+    toBody({ FormData }) {
+      const form = new FormData()
+      form.append('name', 'value')
+      return form
+    },
+    body: /name="name"\r\n\r\nvalue\r\n--/,
+    length: Number.NaN,
+    type: FORM,
+  },
+  {
+    what: 'a form with a file',
+    toBody({ FormData }) {
+      const form = new FormData()
+      form.append('file', new Blob(['content'], { type: 'x/y' }), 'f.txt')
+      return form
+    },
+    body: /filename="f\.txt"\r\ncontent-type: x\/y\r\n\r\ncontent\r\n--/i,
+    length: Number.NaN,
+    type: FORM,
+  },
+  { what: 'a stream', toBody: () => toStream(), body: 'onetwo', length: null, type: null },
+]
+
+describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
+  const { Request } = module
+
+  for (const kind of KINDS) {
+    test(`sends ${kind.what}, as Node's fetch does`, async () => {
+      const server = await startOrigin('HTTP/2')
+      const body = kind.toBody(module)
+      const request = new Request(`${server.origin}/path?query`, { method: 'POST', body, duplex: 'half' })
+      const response = await fetch(request, { dispatcher: toMixedAgent(server) })
+      expect(await response.text()).toBe('/path?query')
+      const seen = toLatest(server)
+      expect(seen.method).toBe('POST')
+      if (typeof kind.body === 'string') expect(seen.body).toBe(kind.body)
+      else expect(seen.body).toMatch(kind.body)
+      const length = Number.isNaN(kind.length) ? seen.body.length : kind.length
+      expect(toValues(seen, 'content-length')).toEqual(length === null ? [] : [String(length)])
+      const [type = null, ...more] = toValues(seen, 'content-type')
+      expect(more).toEqual([])
+      if (kind.type instanceof RegExp) expect(type).toMatch(kind.type)
+      else expect(type).toBe(kind.type)
+      expect(request.bodyUsed).toBe(true)
+    })
+  }
+
+  for (const [what, toBody] of [
+    ['a byte stream', () => toStream('bytes')],
+    ['an async iterable', () => iterate()],
+  ] as const) {
+    test(`sends ${what}`, async () => {
+      const server = await startOrigin('HTTP/2')
+      const request = new Request(server.origin, { method: 'POST', body: toBody(), duplex: 'half' })
+      await (await fetch(request, { dispatcher: toMixedAgent(server) })).text()
+      expect(toLatest(server).body).toBe('onetwo')
+      expect(request.bodyUsed).toBe(true)
+    })
+  }
+
+  test('sends a Blob that is a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dodici-request-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const content = 'from a file '.repeat(20_000)
+    await writeFile(join(folder, 'file'), content)
+    const server = await startOrigin('HTTP/2')
+    const body = await openAsBlob(join(folder, 'file'), { type: 'x/y' })
+    const request = new Request(server.origin, { method: 'POST', body })
+    await (await fetch(request, { dispatcher: toMixedAgent(server) })).text()
+    expect(toLatest(server).body).toBe(content)
+    expect(toValues(toLatest(server), 'content-type')).toEqual(['x/y'])
+  })
+
+  test('uses its members if the init has none', async () => {
+    const server = await startOrigin('HTTP/2')
+    const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
+    await (await fetch(request, { dispatcher: toMixedAgent(server) })).text()
+    expect(toLatest(server)).toMatchObject({ method: 'PUT', path: '/a', body: 'old' })
+    expect(toValues(toLatest(server), 'x-a')).toEqual(['1'])
+  })
+
+  test('uses the members of the init if there are any', async () => {
+    const server = await startOrigin('HTTP/2')
+    const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
+    const init = { method: 'POST', headers: { 'x-b': '2' }, body: 'new', dispatcher: toMixedAgent(server) }
+    await (await fetch(request, init)).text()
+    const seen = toLatest(server)
+    expect(seen).toMatchObject({ method: 'POST', path: '/a', body: 'new' })
+    expect([toValues(seen, 'x-a'), toValues(seen, 'x-b')]).toEqual([[], ['2']])
+    expect(request.bodyUsed).toBe(false)
+  })
+
+  test('follows a 307 with its body, if that is in memory', async () => {
+    const server = await startOrigin('HTTP/2', ({ path }) =>
+      path === '/from' ? { status: 307, fields: { location: '/to' } } : {},
+    )
+    const request = new Request(`${server.origin}/from`, { method: 'POST', body: 'again' })
+    const response = await fetch(request, { dispatcher: toMixedAgent(server) })
+    expect([response.redirected, await response.text()]).toEqual([true, '/to'])
+    expect(server.seen.map(({ path, body }) => [path, body])).toEqual([
+      ['/from', 'again'],
+      ['/to', 'again'],
+    ])
+  })
+
+  test('does not follow if the Request forbids it', async () => {
+    const reply = { status: 302, fields: { location: '/to' } }
+    const server = await startOrigin('HTTP/2', () => reply)
+    const dispatcher = toMixedAgent(server)
+    const manual = await fetch(new Request(server.origin, { redirect: 'manual' }), { dispatcher })
+    expect(manual.status).toBe(302)
+    await manual.text()
+    const call = fetch(new Request(server.origin, { redirect: 'error' }), { dispatcher })
+    expect(await toFailure(call)).toBe('TypeError: fetch failed ← unexpected redirect')
+  })
+
+  test('refuses one whose body was read, or is being read', async () => {
+    const dispatcher = new FakeDispatcher()
+    const init = { method: 'POST', body: 'body', duplex: 'half' }
+    const used = new Request('http://localhost/', init)
+    await new Response(used.body instanceof ReadableStream ? used.body : null).text()
+    expect(await toFailure(fetch(used, { dispatcher }))).toMatch(/^TypeError: .*used/)
+    const locked = new Request('http://localhost/', { ...init, body: toStream() })
+    locked.body?.getReader()
+    expect(await toFailure(fetch(locked, { dispatcher }))).toMatch(/^TypeError: .*used/)
+    expect(dispatcher.requests).toEqual([])
+  })
+
+  test.each([
+    ['a string', () => 'body'],
+    ['a stream', () => toStream()],
+  ])('refuses a second fetch of one with %s, while the first goes on', async (_what, toBody) => {
+    const server = await startOrigin('HTTP/2')
+    const dispatcher = toMixedAgent(server)
+    const request = new Request(server.origin, { method: 'POST', body: toBody(), duplex: 'half' })
+    const first = fetch(request, { dispatcher })
+    expect(request.bodyUsed).toBe(true)
+    expect(await toFailure(fetch(request, { dispatcher }))).toMatch(/^TypeError: .*used/)
+    await (await first).text()
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('can be fetched again and again without a body', async () => {
+    const server = await startOrigin('HTTP/2')
+    const dispatcher = toMixedAgent(server)
+    const request = new Request(server.origin)
+    for (let i = 0; i < 2; i++) await (await fetch(request, { dispatcher })).text()
+    expect(server.seen).toHaveLength(2)
+    expect(request.bodyUsed).toBe(false)
+  })
+
+  test('is aborted by its signal, before and while it is fetched', async () => {
+    const dispatcher = new FakeDispatcher()
+    const reason = new Error('enough')
+    const controller = new AbortController()
+    const { signal } = controller
+    const calls = ['GET', 'POST'].map((method) => {
+      const body = method === 'POST' ? 'body' : null
+      return fetch(new Request('http://localhost/', { method, body, signal }), { dispatcher })
+    })
+    controller.abort(reason)
+    for (const call of calls) await expect(call).rejects.toBe(reason)
+    const late = fetch(new Request('http://localhost/', { signal }), { dispatcher })
+    await expect(late).rejects.toBe(reason)
+  })
+
+  test('ignores its signal if the init has one, or null', async () => {
+    const server = await startOrigin('HTTP/2')
+    const dispatcher = toMixedAgent(server)
+    const request = new Request(server.origin, { signal: AbortSignal.abort() })
+    expect((await fetch(request, { dispatcher, signal: null })).status).toBe(200)
+    const { signal } = new AbortController()
+    expect((await fetch(request, { dispatcher, signal })).status).toBe(200)
+  })
+})
+
+describe('when fetch is given a URL', () => {
+  test.each<[string, (href: string) => unknown]>([
+    ['a string', (href) => href],
+    ['a string with white space around it', (href) => ` ${href}\n`],
+    ['a String', (href) => Object(href)],
+    ['a URL', (href) => new URL(href)],
+    ['an object with toString()', (href) => ({ toString: () => href })],
+    ['an array of one', (href) => [href]],
+  ])('takes %s', async (_what, toInput) => {
+    const server = await startOrigin('HTTP/2')
+    const input = toInput(`${server.origin}/päth/../a b?q=ü#fragment`)
+    const response: Response = await Reflect.apply(fetch, undefined, [
+      input,
+      { dispatcher: toMixedAgent(server) },
+    ])
+    expect(response.url).toBe(`${server.origin}/a%20b?q=%C3%BC`)
+    expect(await response.text()).toBe('/a%20b?q=%C3%BC')
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /undefined/],
+    ['no URL', 'no url', /no url/],
+    ['a relative one', '/path', /\/path/],
+    ['a symbol', Symbol('url'), /Symbol\(url\)/],
+    ['credentials', 'http://user:secret@localhost/', /credentials/],
+    ['an object whose toString() throws', { toString: () => fail() }, /thrown/],
+  ])('refuses %s, with an error that says what it got', async (_what, input, message) => {
+    const call: Promise<Response> = Reflect.apply(fetch, undefined, [input])
+    await expect(call).rejects.toBeInstanceOf(TypeError)
+    const failure = await toFailure(call)
+    expect(failure).toMatch(message)
+    expect(failure).not.toContain('secret')
+  })
+})
+
+function fail(): never {
+  throw new TypeError('thrown')
+}

@@ -1,0 +1,131 @@
+/** README.md is short, and its table says of each package what that package says of itself. */
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { readRepository } from '../testing-page/page.ts'
+
+const page = readRepository('README.md')
+const faults = readRepository('docs/faults.md')
+
+/** The cells of a row of a table, without its first one. */
+function toCells(text: string, name: string): string[] {
+  const row = text
+    .split('\n')
+    .find((line) => line.startsWith(`| ${name} |`) || line.startsWith(`| ${name}, `))
+  const [, , ...cells] = row?.split('|').map((cell) => cell.trim()) ?? []
+  return cells.slice(0, -1)
+}
+
+/** How many rows docs/faults.md has. */
+const [, count = ''] = /How many of the (\d+) rows/.exec(faults) ?? []
+
+/**
+ * How many rows of docs/faults.md ended so. `later`: those in which the next request was served, if it came a while
+ * after the end of the last.
+ */
+function toOutcomes(client: string): { right: number; late: number; later: number } {
+  const cells = toCells(faults, client)
+  const heads = toCells(faults.slice(faults.indexOf('## In short')), '')
+  const toCount = (head: string): number => Number(cells[heads.indexOf(head)] ?? Number.NaN)
+  const right = toCount('✓')
+  const later = right + toCount('next fails at once') + toCount('crashes at once')
+  return { right, late: toCount('late'), later }
+}
+
+const CLIENTS = ['Dodici', 'undici 8', 'got 16', 'axios 1.21', 'node:http2', 'connect-node 2']
+/** Where each package is in node_modules: null for what is no package. */
+const PACKAGES = [null, 'undici-8', 'got', 'axios', null, '@connectrpc/connect-node']
+
+interface Manifest {
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly engines?: { readonly node?: string }
+}
+
+const INSTALLED = PACKAGES.flatMap((name, column) => {
+  if (name === null) return []
+  const path = fileURLToPath(new URL(`../../../node_modules/${name}/package.json`, import.meta.url))
+  const manifest: Manifest = JSON.parse(readFileSync(path, 'utf8'))
+  return [{ client: CLIENTS[column] ?? '', column, manifest }]
+})
+
+describe('README.md', () => {
+  test('has 250 lines at most', () => {
+    expect(page.trimEnd().split('\n').length).toBeLessThanOrEqual(250)
+  })
+
+  test('says in its first 40 lines how to try Dodici, how to test it and how to have it', () => {
+    const { version, scripts }: { version: string; scripts: Record<string, string> } = JSON.parse(
+      readRepository('package.json'),
+    )
+    const beginning = page.split('\n').slice(0, 40).join('\n')
+    for (const command of [
+      '\nnpm ci && npm run demo ',
+      '\nnpm cit ',
+      '\nnpm pack ',
+      `\nnpm install ./dodici-${version}.tgz `,
+      '\nnpm install --allow-git=root git+https://github.com/dodici/dodici.git ',
+    ]) {
+      expect(beginning).toContain(command)
+    }
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['demo', 'test', 'prepare', 'prepack']))
+  })
+
+  test('has the right outcomes of docs/faults.md', () => {
+    const others = ['undici', 'got', 'axios', 'node:http2', 'connect-node'].map((client) => {
+      const { right, later } = toOutcomes(client)
+      return right === later ? `${right}` : `${right}; ${later} later`
+    })
+    const [wire, node] = [toOutcomes('dodici (wire)').right, toOutcomes('dodici (node)').right]
+    const row = page.split('\n').find((line) => line.startsWith('| Right outcome'))
+    const own = `${wire} (\`wire\`), ${node} (\`node\`)`
+    expect(toCells(String(row), String(row?.split(' | ')[0]?.slice(2)))).toEqual([own, ...others])
+    expect(row).toContain(`${count} faults`)
+    const undici = toOutcomes('undici')
+    const sentence =
+      `Of ${count} ways in which a server can misbehave, engine \`wire\` has the right outcome in ${wire}, engine \`node\` in ` +
+      `${node}, undici 8 in ${undici.right}, and in ${undici.later} if the next request isn't sent at once`
+    expect(page.replaceAll('\n  ', ' ')).toContain(sentence)
+  })
+
+  test.each([
+    'docs/engines.md',
+    'docs/README.md',
+  ])('is at one with %s about how many faults there are', (name) => {
+    const told = [...readRepository(name).matchAll(/(\d+) (?:behaviours|kinds of misbehaviour)/g)]
+    expect(told.map(([, number]) => number)).toEqual([count])
+  })
+
+  test('is at one with docs/engines.md about the outcomes of both engines', () => {
+    const { right, late } = toOutcomes('dodici (wire)')
+    const node = toOutcomes('dodici (node)')
+    const text = readRepository('docs/engines.md').replaceAll('\n  ', ' ')
+    expect(text).toContain(`engine \`wire\` has the right outcome in ${right}, and in ${late} more`)
+    expect(text).toContain(`engine \`node\` has it in ${node.right}, and in ${node.late} more`)
+  })
+})
+
+describe.each(INSTALLED)('of $client README.md says', ({ client, column, manifest }) => {
+  test('the version that is compared', () => {
+    expect(page).toContain(`\n| | ${CLIENTS.join(' | ')} |\n`)
+    const [, version = ''] = client.split(' ')
+    expect(`${manifest.version}.`).toMatch(new RegExp(`^${version.replace('.', '\\.')}\\.`))
+  })
+
+  test('how many packages it depends on', () => {
+    const { dependencies = {}, peerDependencies = {} } = manifest
+    const count = Object.keys({ ...dependencies, ...peerDependencies }).length
+    const said = toCells(page, 'Dependencies')[column] ?? ''
+    const expected: Record<string, string> = { 0: 'none', 2: 'Connect, Protobuf' }
+    expect(said).toBe(expected[count] ?? `${count}`)
+  })
+
+  test('the lines of Node that it is for', () => {
+    const [, oldest] = /^>=(\d+(?:\.[1-9]\d*)?)/.exec(manifest.engines?.node ?? '') ?? []
+    expect(toCells(page, 'Node.js')[column]).toBe(
+      oldest === undefined ? 'it names none' : `${oldest} or newer`,
+    )
+  })
+})

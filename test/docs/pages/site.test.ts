@@ -1,0 +1,135 @@
+/** How the pages become those of the site (docs/site/). `test/docs/site/` looks at what is built of them. */
+
+import { describe, expect, test } from 'vitest'
+import { loadModule } from '../../support/clients/plain-module.ts'
+import { readRepository } from '../testing-page/page.ts'
+import { LINK_PAGES } from './pages.ts'
+
+interface Groups {
+  readonly LIST: string
+  toGroups(
+    list: string,
+    groups?: Readonly<Record<string, readonly string[]>>,
+  ): { text: string; pages: string[] }[]
+}
+
+interface Guides {
+  toSitePath(file: string): string | null
+  toSiteLink(page: string, link: string): string
+  toSiteMarkdown(page: string, text: string): string
+  toScheme(svg: string, scheme: 'light' | 'dark'): string
+}
+
+interface Home {
+  toHome(readme: string): string
+}
+
+interface FrontMatter {
+  readonly hero: { readonly tagline: string }
+  readonly features: readonly { readonly title: string; readonly details: string; readonly link: string }[]
+}
+
+const { LIST, toGroups } = await loadModule<Groups>('docs/site/build/groups.mjs')
+const { toSitePath, toSiteLink, toSiteMarkdown, toScheme } = await loadModule<Guides>(
+  'docs/site/build/guides.mjs',
+)
+const { toHome } = await loadModule<Home>('docs/site/build/home.mjs')
+
+describe('the sidebar of the site', () => {
+  test('has every page, each in one group', () => {
+    const pages = toGroups(readRepository(LIST)).flatMap((group) => group.pages)
+    expect(pages.length).toBeGreaterThan(20)
+    expect(new Set(pages).size).toBe(pages.length)
+    const others = ['README.md', 'CHANGELOG.md', LIST]
+    expect(LINK_PAGES.filter((page) => !pages.includes(page) && !others.includes(page))).toEqual([])
+  })
+
+  test('is in the order of docs/README.md', () => {
+    const list = '[c](c.md) [a](a.md) [r](../R.md)'
+    expect(toGroups(list, { X: ['docs/a.md', 'docs/c.md'], Y: ['R.md'] })).toEqual([
+      { text: 'X', pages: ['docs/c.md', 'docs/a.md'] },
+      { text: 'Y', pages: ['R.md'] },
+    ])
+  })
+
+  test.each([
+    ['in no group', { X: ['docs/a.md'] }, 'docs/b.md is in no group'],
+    ['in two groups', { X: ['docs/a.md', 'docs/b.md'], Y: ['docs/a.md'] }, 'docs/a.md is in two groups'],
+    ['that is nowhere', { X: ['docs/a.md', 'docs/b.md', 'docs/c.md'] }, "docs/c.md isn't on docs/README.md"],
+  ])('refuses a page %s', (_, groups, message) => {
+    expect(() => toGroups('[a](a.md) [b](b.md)', groups)).toThrow(message)
+  })
+})
+
+describe('a page of the site', () => {
+  test.each([
+    ['docs/start.md', 'cli.md#files', '/cli.md#files'],
+    ['docs/start.md', '#a-request', '#a-request'],
+    ['docs/start.md', '../SECURITY.md#every-limit', '/security-policy.md#every-limit'],
+    ['docs/start.md', '../README.md', '/index.md'],
+    ['docs/internals/undici.md', '../differences.md', '/differences.md'],
+    ['docs/grpc.md', '../examples/grpc', 'https://github.com/dodici/dodici/tree/main/examples/grpc'],
+    ['docs/fetch.md', '../bench/NOTES.md', 'https://github.com/dodici/dodici/blob/main/bench/NOTES.md'],
+    ['README.md', 'https://github.com/dodici/dodici/blob/main/docs/start.md#tls', '/start.md#tls'],
+    [
+      'README.md',
+      'https://github.com/dodici/dodici/blob/main/LICENSE',
+      'https://github.com/dodici/dodici/blob/main/LICENSE',
+    ],
+    ['docs/start.md', 'https://undici.nodejs.org', 'https://undici.nodejs.org'],
+  ])('of %s links %s to %s', (page, link, target) => {
+    expect(toSiteLink(page, link)).toBe(target)
+  })
+
+  test('has the links changed, the marks of code taken off, and the code as it was', () => {
+    const text = 'A [b](c.md).\n\n```js run client\n// [d](e.md)\n```\n\n```\nf\n```\n'
+    const changed = 'A [b](/c.md).\n\n```js\n// [d](e.md)\n```\n\n```text\nf\n```\n'
+    expect(toSiteMarkdown('docs/x.md', text)).toBe(changed)
+  })
+
+  test('has a chart once for each colour scheme', () => {
+    const text = toSiteMarkdown('docs/performance.md', '![CPU](../bench/recorded/readme-cpu.svg)\n')
+    expect(text).toContain('![CPU](/charts/readme-cpu-light.svg){.light-only}')
+    expect(text).toContain('![CPU](/charts/readme-cpu-dark.svg){.dark-only}')
+    const svg = readRepository('bench/recorded/readme-cpu.svg')
+    expect(toScheme(svg, 'light')).not.toContain('#0d1117')
+    expect(toScheme(svg, 'dark')).toContain('#0d1117')
+    expect(toScheme(svg, 'dark')).not.toContain('prefers-color-scheme')
+  })
+
+  test('is one for each page of the repository', () => {
+    expect(['docs/internals/undici.md', 'examples/README.md', 'bench/NOTES.md'].map(toSitePath)).toEqual([
+      'internals/undici.md',
+      'examples.md',
+      null,
+    ])
+  })
+})
+
+describe('the home page of the site', () => {
+  const readme = readRepository('README.md')
+  const home = toHome(readme)
+
+  test('has the sentence, the three points and the first snippet of README.md', () => {
+    const { hero, features }: FrontMatter = JSON.parse(home.split('\n')[1] ?? '')
+    expect(hero.tagline).toMatch(/^Dodici is an HTTP client .*\.$/)
+    const pages = features.map(({ link }) => `docs${link.replace(/#.*/, '')}.md`)
+    expect(LINK_PAGES).toEqual(expect.arrayContaining(pages))
+    // Each says a figure, and README.md says the same.
+    for (const { details } of features) {
+      const figures = details.match(/\d[\d.]*\d|\d/g) ?? []
+      expect(figures.length).toBeGreaterThan(0)
+      expect(figures.filter((figure) => !readme.includes(figure))).toEqual([])
+    }
+    expect(home).toContain('npm install dodici')
+    expect(home).toContain("const client = new Client('http://localhost:8080')")
+  })
+
+  test.each([
+    ['a point', /^- \*\*Safe retries[\s\S]+?(?=\n\n)/m, '2 points'],
+    ['the chart', /^!\[.*$/m, 'lacks a chart'],
+    ['the first request', /^## A first request$/m, "no section 'A first request'"],
+  ])('is refused if README.md has lost %s', (_, part, message) => {
+    expect(() => toHome(readme.replace(part, ''))).toThrow(message)
+  })
+})

@@ -1,0 +1,146 @@
+/** Each snippet of README.md and docs/ is marked: it runs as printed beside `npx dodici serve`, or says what it needs. */
+
+import { execFile } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Serve } from '../../support/clients/cli.ts'
+import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
+import { findSnippets, readRepository } from '../testing-page/page.ts'
+import { isMark, SNIPPET_PAGES, toProgram, withoutMarks } from './pages.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+/** Node 20 runs no TypeScript. */
+const COMPILER_OPTIONS = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 }
+const LANGUAGES = ['js', 'mjs', 'ts']
+/** What a page may tell its reader to install. */
+const PACKAGES = ['undici', '@opentelemetry']
+
+const SNIPPETS = SNIPPET_PAGES.flatMap((page) =>
+  findSnippets(readRepository(page))
+    .filter(({ language }) => LANGUAGES.includes(language))
+    .map((snippet) => ({ page, ...snippet, text: withoutMarks(readRepository(page)) })),
+)
+const RUN = SNIPPETS.filter(({ info }) => info.startsWith('run'))
+const PARTS = RUN.filter(({ info }) => info !== 'run')
+const NEEDY = SNIPPETS.filter(({ info }) => info.startsWith('needs: '))
+
+let folder = ''
+let serve: Serve
+
+beforeAll(async () => {
+  folder = await makeFolder()
+  // Where `npx dodici serve` keeps its certificates, and where snippets look for them.
+  serve = await startServe(join(folder, '.cache'))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(root, join(folder, 'node_modules/dodici'))
+  for (const name of PACKAGES)
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+})
+
+afterAll(async () => {
+  await serve?.running.kill()
+  await removeFolder(folder)
+})
+
+interface Outcome {
+  readonly code: number | string | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a module in a folder of its own. Only the ports are others than those that are printed: these may be taken. */
+function play(name: string, code: string): Promise<Outcome> {
+  const cwd = join(folder, name)
+  mkdirSync(cwd)
+  const here = code
+    .replaceAll('localhost:8080', new URL(serve.plain).host)
+    .replaceAll('localhost:8443', new URL(serve.secure).host)
+  writeFileSync(join(cwd, 'file.mjs'), here)
+  const { XDG_CACHE_HOME: _, ...outer } = process.env
+  const env = { ...outer, NODE_OPTIONS: '', HOME: folder }
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['file.mjs'], { cwd, env, timeout: 120_000 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : (error.code ?? null), stdout, stderr }),
+    )
+  })
+}
+
+/** The packages that a snippet imports: none for most. */
+const toPackages = ({ code, page, line, text }: (typeof SNIPPETS)[number]) =>
+  [...code.matchAll(/^import .* from '([^']+)'$/gm)]
+    .map(([, name = '']) => ({ name, page, line, text }))
+    .filter(({ name }) => !name.startsWith('node:') && name.split('/')[0] !== 'dodici')
+
+describe('the snippets', () => {
+  test('are found', () => {
+    expect(SNIPPETS.filter(({ page }) => page === 'README.md')).toHaveLength(6)
+    expect(RUN.length).toBeGreaterThan(20)
+  })
+
+  test('are all marked: run, or what they need', () => {
+    const unmarked = SNIPPETS.filter(({ info }) => !isMark(info)).map(
+      ({ page, line, info }) => `${page}:${line} '${info}'`,
+    )
+    expect(unmarked).toEqual([])
+    expect(['', 'runs', 'run no', 'needs:', 'needs: ', 'run client'].filter(isMark)).toEqual(['run client'])
+  })
+
+  test('of README.md all run', () => {
+    expect(NEEDY.filter(({ page }) => page === 'README.md')).toEqual([])
+  })
+
+  test.each(NEEDY)('$page:$line: the page says what it needs, $info', ({ info, text }) => {
+    const [, what = ''] = info.split('needs: ')
+    const says = text.toLowerCase().includes(withoutMarks(what).toLowerCase())
+    expect([what, says]).toEqual([what, true])
+  })
+
+  test.each(
+    RUN.flatMap(toPackages),
+  )('$page:$line: the page says that $name has to be installed', (snippet) => {
+    expect(snippet.text).toMatch(
+      new RegExp(
+        `npm install \\S.{0,200}${withoutMarks(snippet.name)}|npm install ${withoutMarks(snippet.name)}`,
+      ),
+    )
+  })
+
+  test('name the versions of packages that are tested', () => {
+    const { devDependencies }: { devDependencies: Record<string, string> } = JSON.parse(
+      readRepository('package.json'),
+    )
+    const named = [...SNIPPET_PAGES, 'examples/opentelemetry.mjs'].flatMap((page) =>
+      [...readRepository(page).matchAll(/`npm install [^`]+`/g)].flatMap(([command]) => [
+        ...command.matchAll(/([@\w/-]+)@([\d.]+)/g),
+      ]),
+    )
+    expect(named.length).toBeGreaterThan(5)
+    expect(
+      named.filter(([, name = '', version]) => !devDependencies[name]?.startsWith(`${version}.`)),
+    ).toEqual([])
+  })
+
+  test.each(PARTS)('$page:$line: the page says what stands ahead of it, $info', ({ page, info }) => {
+    expect(readRepository(page)).toContain(`\`${info.slice('run '.length)}\``)
+  })
+})
+
+describe.concurrent('beside npx dodici serve', () => {
+  test.each(RUN)('$page:$line runs, and prints what the page says', async (snippet) => {
+    const { page, line, language, prints } = snippet
+    const program = toProgram(snippet)
+    const code = language === 'ts' ? ts.transpile(program, COMPILER_OPTIONS) : program
+    const outcome = await play(`${page.replaceAll('/', '-')}-${line}`, code)
+    expect(outcome).toMatchObject({ code: 0, ...(prints === null ? {} : { stdout: prints }) })
+  })
+
+  test('another text than the page has would be noticed, and so would a failure', async () => {
+    const [first] = RUN
+    const code = String(first?.code)
+    expect((await play('other', code.replace('statusCode, ', ''))).stdout).not.toBe(first?.prints)
+    expect((await play('failing', code.replace("'/headers'", "'/nowhere'"))).code).toBe(1)
+  })
+})

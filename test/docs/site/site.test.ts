@@ -1,0 +1,199 @@
+/** The site in Chromium. `npm run site` builds it; `npm run site:check` runs this, which is no part of `npm cit`. */
+
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Browser } from '../../support/clients/chromium.ts'
+import {
+  lacksChromium,
+  prefer,
+  resize,
+  startChromium,
+  takeComplaints,
+} from '../../support/clients/chromium.ts'
+import type { Page, Site } from './built.ts'
+import { findBroken, lacksSite, readPages, readSearchIndex, serveSite } from './built.ts'
+
+/** As a script for the page: functions, and no module. */
+const inspection = (await readFile(new URL('inspect.mjs', import.meta.url), 'utf8')).replace(
+  'export function',
+  'function',
+)
+
+/** The most that the index of the search may have, compressed. Bytes. */
+const MAX_INDEX = 300_000
+
+/** The reference has a page for each symbol, all of the same make. These are looked at in the browser. */
+const REFERENCE = [
+  '/reference/',
+  '/reference/undici',
+  '/reference/dodici/Client',
+  '/reference/dodici/ClientOptions',
+  '/reference/dodici/errors',
+  '/reference/dodici/fetch',
+  '/reference/dodici/HeadersIn',
+  '/reference/testing/FaultServer',
+  '/reference/testing/presets',
+]
+
+const isReference = ({ path }: Page): boolean => path.startsWith('/reference')
+
+const isLacking = lacksSite()
+const pages: ReadonlyMap<string, Page> = isLacking ? new Map() : readPages()
+const guides = [...pages.values()].filter((page) => !isReference(page)).map(({ path }) => path)
+
+describe.skipIf(isLacking)('the site', () => {
+  test('has the guides, and a page for each symbol', () => {
+    const paths = [...pages.keys()]
+    expect(paths).toEqual(expect.arrayContaining(['/', '/start', '/security-policy', ...REFERENCE]))
+    expect(guides.length).toBeGreaterThan(25)
+    expect([...pages.values()].filter(isReference).length).toBeGreaterThan(100)
+  })
+
+  test('has no link that leads nowhere', () => {
+    const broken = [...pages.values()].flatMap((page) =>
+      findBroken(page, pages).map((link) => `${page.path}: ${link}`),
+    )
+    expect(broken).toEqual([])
+    const links = ['/no', '/start#no', '#no', 'https://github.com/dodici/dodici/blob/main/no.md']
+    const wrong: Page = { path: '/start', html: '', ids: new Set(), links }
+    expect(findBroken(wrong, pages)).toEqual(links)
+  })
+
+  test('has code of each language of the guides highlighted, and no marks behind it', () => {
+    const plain = [...pages.values()].flatMap(({ path, html }) =>
+      [...html.matchAll(/<div class="language-([^ "]*)/g)].map(([, language]) => `${path}: ${language}`),
+    )
+    const known = /: (js|ts|mjs|cjs|sh|bash|json|text|txt|html|yaml|diff|proto|go|nginx|http|console)$/
+    expect(plain.filter((line) => !known.test(line))).toEqual([])
+  })
+
+  test('has an index for its search that is small enough to download', () => {
+    expect(gzipSync(readSearchIndex(), { level: 9 }).length).toBeLessThanOrEqual(MAX_INDEX)
+  })
+
+  describe.skipIf(lacksChromium)('in a browser', () => {
+    let site: Site
+    let browser: Browser
+
+    beforeAll(async () => {
+      site = await serveSite()
+      browser = await startChromium()
+      // Whatever a page asks of another host is refused, and a failure of the test.
+      await browser.send('Network.setBlockedURLs', { urls: ['https://*'] })
+    })
+
+    afterAll(async () => {
+      await browser?.close()
+      await site?.close()
+    })
+
+    const evaluate = <T>(expression: string): Promise<T> => browser.evaluate<T>(expression)
+
+    /** Opens a page, and settles once its scripts run it. */
+    async function open(path: string): Promise<void> {
+      await browser.open(`${site.origin}${path}`)
+      await expect.poll(() => evaluate(`document.querySelector('#app').__vue_app__ !== undefined`)).toBe(true)
+    }
+
+    /** What the browser didn't like, and what was asked of other hosts. */
+    const complaints = (): string[] =>
+      takeComplaints(browser, (url) => url.startsWith(`${site.origin}/`) || url.startsWith('data:'))
+
+    const inspect = (): Promise<string[]> => evaluate<string[]>(`(() => {${inspection}\nreturn inspect()})()`)
+
+    /** What is wrong with a page: as wide as on a desktop and on a telephone, in the light and in the dark. */
+    async function look(path: string): Promise<string[]> {
+      const faults: string[] = []
+      await prefer(browser, 'light')
+      await resize(browser, 1280)
+      await open(path)
+      for (const scheme of ['light', 'dark'] as const) {
+        await prefer(browser, scheme)
+        await expect
+          .poll(() => evaluate(`document.documentElement.classList.contains('dark')`))
+          .toBe(scheme === 'dark')
+        for (const width of [1280, 360]) {
+          await resize(browser, width)
+          faults.push(...(await inspect()).map((fault) => `${path}, ${scheme}, ${width}: ${fault}`))
+        }
+      }
+      return [...faults, ...complaints().map((complaint) => `${path}: ${complaint}`)]
+    }
+
+    test.each([
+      ...guides,
+      ...REFERENCE,
+    ])('shows %s without an error, with enough contrast, and no wider than the window', async (path) => {
+      expect(await look(path)).toEqual([])
+    })
+
+    test('notices text that is too pale, a page that is too wide, an error, and a request to another host', async () => {
+      await prefer(browser, 'light')
+      await resize(browser, 360)
+      await open('/start')
+      expect([...(await inspect()), ...complaints()]).toEqual([])
+      await evaluate(`(document.querySelector('main h1').style.color = '#aaa')`)
+      await evaluate(`(document.querySelector('main h1').style.width = '400px')`)
+      expect(await inspect()).toHaveLength(2)
+      await evaluate(`(console.error('no'), null)`)
+      expect(complaints().join()).toContain('"value":"no"')
+      await evaluate(`fetch('https://example.invalid/').catch(() => null)`)
+      expect(complaints().join()).toContain('https://example.invalid/')
+    })
+
+    test.each([
+      'light',
+      'dark',
+    ] as const)('shows the chart of the %s scheme on its home page', async (scheme) => {
+      await prefer(browser, scheme)
+      await resize(browser, 1280)
+      await open('/')
+      const images = `[...document.querySelectorAll('.chart img')].filter((image) => image.offsetWidth > 0)`
+      await evaluate(`${images}.map((image) => image.scrollIntoView())`)
+      await expect.poll(() => evaluate(`${images}.map((image) => image.naturalWidth)`)).toEqual([700])
+      expect(await evaluate(`${images}.every(({ src }) => src.includes('-${scheme}'))`)).toBe(true)
+    })
+
+    /** Types words into the search, and gives the paths of what it finds once there is any. */
+    async function search(words: string): Promise<string[]> {
+      await open('/')
+      await evaluate(`document.querySelector('.VPNavBarSearch button').click() ?? null`)
+      const input = `document.querySelector('.VPLocalSearchBox input')`
+      await expect.poll(() => evaluate(`${input} !== null`)).toBe(true)
+      await evaluate(`(${input}.focus(), null)`)
+      await browser.send('Input.insertText', { text: words })
+      const results = `[...document.querySelectorAll('.VPLocalSearchBox a.result')].map(({ href }) => new URL(href).pathname)`
+      await expect.poll(async () => (await evaluate<string[]>(results)).length).toBeGreaterThan(0)
+      return evaluate<string[]>(results)
+    }
+
+    test.each(['GOAWAY', 'UND_ERR_HEADERS_TIMEOUT'])('finds guides that say %s', async (words) => {
+      await resize(browser, 1280)
+      const found = (await search(words)).filter((path) => guides.includes(path))
+      // Words that are alike are found as well.
+      expect(found.filter((path) => pages.get(path)?.html.includes(words))).not.toEqual([])
+      expect(complaints()).toEqual([])
+    })
+
+    test.each([
+      ['BodyFactory', '/reference/dodici/BodyFactory'],
+      ['maxSessionBuffer', '/reference/dodici/ClientOptions'],
+    ])('finds the symbol %s', async (words, path) => {
+      await resize(browser, 1280)
+      expect(await search(words)).toContain(path)
+      expect(complaints()).toEqual([])
+    })
+
+    test('opens what the search has found', async () => {
+      const [first = ''] = await search('BodyFactory')
+      const key = { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }
+      await browser.send('Input.dispatchKeyEvent', { type: 'keyDown', ...key })
+      await browser.send('Input.dispatchKeyEvent', { type: 'keyUp', ...key })
+      await expect.poll(() => evaluate('location.pathname')).toBe(first)
+      await expect
+        .poll(() => evaluate(`document.querySelector('main h1')?.textContent ?? ''`))
+        .toContain('BodyFactory')
+    })
+  })
+})

@@ -1,0 +1,81 @@
+/** What Dodici does on Bun, as far as Node can show it: the name of the runtime is Bun's, and undici isn't built in. */
+
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+
+const { restore } = vi.hoisted(() => {
+  // Node loads its undici when this is read, and not again.
+  Reflect.get(globalThis, 'Headers')
+  const slots = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`))
+  const filled = slots.filter((slot) => Reflect.get(globalThis, slot) !== undefined)
+  const before = filled.map((slot) => [slot, Reflect.get(globalThis, slot)] as const)
+  for (const slot of filled) Reflect.set(globalThis, slot, undefined)
+  return {
+    restore: () => {
+      for (const [slot, dispatcher] of before) Reflect.set(globalThis, slot, dispatcher)
+    },
+  }
+})
+
+vi.mock('../../../src/core/runtime.ts', async (load) => ({ ...(await load<object>()), RUNTIME: 'Bun' }))
+
+import { systemClock } from '../../../src/core/clock.ts'
+import { Client, errors, install } from '../../../src/index.ts'
+import { toClientOptions } from '../../../src/options/options.ts'
+import { BuiltinFallback } from '../../../src/scheduler/fallback/builtin-fallback.ts'
+import { read, startServer } from '../../support/servers/server.ts'
+
+afterAll(restore)
+
+describe('the engine', () => {
+  it("is 'wire' by default", () => {
+    expect(toClientOptions({}).engine).toBe('wire')
+  })
+
+  it('is the one that is named', () => {
+    expect(toClientOptions({ engine: 'node' }).engine).toBe('node')
+  })
+})
+
+describe('install()', () => {
+  it('says that the fetch is no undici', () => {
+    expect(() => install()).toThrow(errors.NotSupportedError)
+    expect(() => install()).toThrow(/Bun .*globalThis\.fetch/)
+  })
+})
+
+describe('the fallback', () => {
+  it('says that no undici is built in', () => {
+    const fallback = new BuiltinFallback(toClientOptions({}), systemClock)
+    const dispatch = () => fallback.dispatch({ origin: 'http://localhost', path: '/', method: 'GET' }, {})
+    expect(dispatch).toThrow(errors.NotSupportedError)
+    expect(dispatch).toThrow(/^HTTP\/1\.1 is needed, and Bun has no undici built in.* set the fallback/)
+  })
+})
+
+describe('trailers of a request', () => {
+  async function send(engine: 'node' | 'wire'): Promise<string> {
+    const { origin } = await startServer(async (stream) => {
+      let trailer = 'none'
+      stream.on('trailers', (trailers) => {
+        trailer = String(trailers['x-trailer'])
+      })
+      await read(stream)
+      stream.respond()
+      stream.end(trailer)
+    })
+    const client = new Client(origin, { engine })
+    onTestFinished(() => client.destroy())
+    const trailers = { 'x-trailer': 'sent' }
+    const { body } = await client.request({ path: '/', method: 'POST', body: 'some', trailers })
+    return body.text()
+  }
+
+  it('are refused with engine node, which would drop them', async () => {
+    await expect(send('node')).rejects.toThrow(errors.NotSupportedError)
+    await expect(send('node')).rejects.toThrow("set the engine option to 'wire'")
+  })
+
+  it('are sent with engine wire', async () => {
+    await expect(send('wire')).resolves.toBe('sent')
+  })
+})

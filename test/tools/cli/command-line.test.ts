@@ -1,0 +1,147 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+import { runCli } from '../../support/clients/cli.ts'
+import { runHere } from '../../support/clients/cli-here.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+describe('dodici', () => {
+  test.each([
+    { args: ['--help'], first: 'HTTP/2 from the command line.' },
+    { args: ['-h'], first: 'HTTP/2 from the command line.' },
+    {
+      args: ['URL', '--help'],
+      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+    },
+    {
+      args: ['https://a.example', '-v', '-h'],
+      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+    },
+    {
+      args: ['-v', 'localhost/', '--help'],
+      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+    },
+    { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
+    {
+      args: ['load', '--help'],
+      first: 'Sends many requests over HTTP/2, and reports how fast the responses are.',
+    },
+    {
+      args: ['serve', '-h', 'nowhere'],
+      first: 'Serves files and test routes over HTTP/2, on loopback only.',
+    },
+    {
+      args: ['faults', '--help'],
+      first: 'Misbehaves over HTTP/2 as the path says, on loopback only: for tests of clients.',
+    },
+  ])('$args: shows its help on one screen', async ({ args, first }) => {
+    const { code, stdout, stderr } = await runHere(args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines[0]).toBe(first)
+    // One line is for the prompt behind it.
+    expect(lines.length).toBeLessThanOrEqual(23)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+  })
+
+  test('--version: shows the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
+    expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
+    expect(await runHere(['-V'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
+  })
+
+  test('ends with the exit code of a mistake', async () => {
+    const { code, stdout, stderr } = await runCli(['serve', '--prot'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain("unknown option '--prot'")
+  })
+
+  test('without a command: shows its help as an error', async () => {
+    const { code, stdout, stderr } = await runHere([])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('dodici serve [DIR]')
+  })
+
+  test.each([
+    {
+      args: ['sevre'],
+      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults\n",
+    },
+    { args: ['sevre', 'https://a'], message: "dodici: unknown command 'sevre'." },
+    { args: ['-v'], message: "dodici: unknown option '-v'.\nThere is: --help, --version\n" },
+    {
+      args: ['--versoin'],
+      message: "dodici: unknown option '--versoin'. Did you mean '--version'?\nThere is: --help, --version\n",
+    },
+    {
+      args: ['serve', '--prot', '1'],
+      message:
+        "dodici serve: unknown option '--prot'. Did you mean '--port'?\nThere is: --port, --tls-port, --no-tls, --verbose, --help\n",
+    },
+    { args: ['serve', '--toString'], message: "unknown option '--toString'" },
+    { args: ['serve', '-x'], message: "unknown option '-x'" },
+    { args: ['serve', '-vx'], message: "unknown option '-x'" },
+    { args: ['serve', '--port'], message: '--port needs a value: --port PORT' },
+    { args: ['serve', '--port', '-1'], message: "--port takes a whole number from 0 to 65535, not '-1'" },
+    { args: ['serve', '--port=65536'], message: "--port takes a whole number from 0 to 65535, not '65536'" },
+    { args: ['serve', '--port='], message: "--port takes a whole number from 0 to 65535, not ''" },
+    { args: ['serve', '-p', '0x50'], message: 'takes a whole number' },
+    { args: ['serve', '-p', '8443'], message: '--port and --tls-port are both 8443' },
+    { args: ['serve', '--no-tls=1'], message: '--no-tls takes no value' },
+    { args: ['serve', 'a', 'b'], message: 'takes one DIR, not 2' },
+    { args: ['serve', 'no\u001b[31mwhere'], message: "can't serve 'no\\x1b[31mwhere': ENOENT" },
+    { args: ['serve', '--', '--port'], message: "can't serve '--port': ENOENT" },
+    { args: ['serve', fileURLToPath(import.meta.url)], message: 'it is no folder' },
+    { args: ['faults', 'DIR'], message: "dodici faults: takes options alone, not 'DIR'" },
+    { args: ['faults', '-p', '8443'], message: '--port and --tls-port are both 8443' },
+    {
+      args: ['faults', '--preset', 'nginx-retires'],
+      message: "unknown preset 'nginx-retires'.",
+    },
+    {
+      args: ['faults', '--preset', 'node-that-ends-by-reset', '--requests', '2'],
+      message:
+        '--requests needs a --preset that counts them: nginx-that-retires, apache-that-restarts, alb-that-drains\n',
+    },
+    {
+      args: ['faults', '--requests', '0'],
+      message: "--requests takes a whole number from 1 to 1000000, not '0'",
+    },
+  ])('$args: is refused with what would be accepted', async ({ args, message }) => {
+    const { code, stdout, stderr } = await runHere(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toMatch(/'dodici( serve| faults)? --help' shows more\.\n$/)
+  })
+})
+
+describe("import 'dodici'", () => {
+  test.each([
+    'src/index.ts',
+    'src/testing/index.ts',
+  ])('loads nothing of the command line: %s', async (entry) => {
+    const { metafile } = await build({
+      entryPoints: [`${root}${entry}`],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'node',
+      absWorkingDir: root,
+      logLevel: 'silent',
+    })
+    const inputs = Object.keys(metafile.inputs)
+    expect(inputs).toContain(entry)
+    expect(inputs.filter((path) => path.startsWith('src/cli/'))).toEqual([])
+  })
+
+  test('is loaded by no command that does without it', async () => {
+    const text = await readFile(`${root}dist/cli.js`, 'utf8')
+    expect(text.startsWith('#!/usr/bin/env node\n')).toBe(true)
+    // What is imported at the start has `from`; what a command loads when it runs has not.
+    expect(text.match(/\bfrom\s*"\..*?"/g)).toBeNull()
+    expect(text).toContain('import("./testing.js")')
+  })
+})

@@ -12,10 +12,11 @@ import type { FrameBudget } from './limits.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { Output } from './output.ts'
 import { ConnectionFault, protocolError } from './protocol-error.ts'
+import type { ReceiveWindows } from './receive-windows.ts'
 import { SentPings } from './sent-pings.ts'
 import { SentSettings } from './sent-settings.ts'
 import type { OwnSettings } from './settings.ts'
-import { DEFAULT_TABLE_SIZE, ServerSettings, toSettingList, toWindowSetting } from './settings.ts'
+import { DEFAULT_TABLE_SIZE, ServerSettings, toSettingList } from './settings.ts'
 
 /** Hears of the frames that the server sends about the connection. */
 export interface ServerListener {
@@ -29,6 +30,7 @@ export interface ServerListener {
 export class ConnectionFrames implements ConnectionFrameListener {
   /** What the server's SETTINGS have said so far. */
   readonly server = new ServerSettings()
+  readonly #windows: ReceiveWindows
   readonly #streams: OpenStreams
   readonly #decoder: HpackDecoder
   readonly #output: Output
@@ -40,12 +42,14 @@ export class ConnectionFrames implements ConnectionFrameListener {
   #lastGoaway = Number.POSITIVE_INFINITY
 
   constructor(
+    windows: ReceiveWindows,
     streams: OpenStreams,
     decoder: HpackDecoder,
     output: Output,
     budget: FrameBudget,
     listener: ServerListener,
   ) {
+    this.#windows = windows
     this.#streams = streams
     this.#decoder = decoder
     this.#output = output
@@ -53,24 +57,21 @@ export class ConnectionFrames implements ConnectionFrameListener {
     this.#listener = listener
   }
 
-  /** Sends the preface, of which the first SETTINGS are a part (RFC 9113 §3.4). @param streamWindow bytes */
-  sendPreface(settings: OwnSettings, streamWindow: number): void {
+  /** Sends the preface, of which the first SETTINGS are a part (RFC 9113 §3.4). */
+  sendPreface(settings: OwnSettings): void {
     const { headerTableSize = DEFAULT_TABLE_SIZE } = settings
+    const { streamWindow } = this.#windows
     this.#output.writer.preface()
     this.#output.writer.settings(toSettingList(settings, streamWindow))
-    this.#sentSettings.add({ headerTableSize, streamWindow, onAck: null })
+    this.#sentSettings.add({ headerTableSize, streamWindow })
     this.#output.requestFlush()
   }
 
-  /**
-   * Announces another SETTINGS_INITIAL_WINDOW_SIZE for all streams, in bytes. @param onAck isn't called when the
-   * connection ends first
-   */
-  sendStreamWindow(streamWindow: number, onAck: () => void): void {
-    this.#output.writer.settings(toWindowSetting(streamWindow))
-    this.#streams.flow.announce(streamWindow, this.#streams.table.values())
-    this.#sentSettings.add({ headerTableSize: null, streamWindow, onAck })
-    this.#output.requestFlush()
+  /** Announces the sizes of windows that have changed. */
+  sendWindows(): void {
+    const { flow, table } = this.#streams
+    const streamWindow = flow.announce(table.values())
+    if (streamWindow !== null) this.#sentSettings.add({ headerTableSize: null, streamWindow })
   }
 
   /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
@@ -105,10 +106,13 @@ export class ConnectionFrames implements ConnectionFrameListener {
   }
 
   onSettingsAck(): void {
-    const { headerTableSize, streamWindow, onAck } = this.#sentSettings.acknowledge()
-    if (headerTableSize !== null) this.#decoder.setTableSize(headerTableSize)
-    this.#streams.flow.acknowledge(streamWindow, this.#streams.table.values())
-    onAck?.()
+    const { headerTableSize, streamWindow } = this.#sentSettings.acknowledge()
+    if (headerTableSize === null) {
+      this.#windows.acknowledge(streamWindow)
+    } else {
+      this.#decoder.setTableSize(headerTableSize)
+      this.#streams.flow.onFirstAck(this.#streams.table.values())
+    }
   }
 
   onPing(bytes: Buffer, start: number, isAck: boolean): void {

@@ -10,7 +10,7 @@ import { getField } from '../request/wire-headers.ts'
 import type { ServerListener } from './connection-frames.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import { MAX_BLOCK_SIZE } from './field-block.ts'
-import type { FlowOwner, ReceiveFlow, WindowSizes } from './flow-control.ts'
+import type { FlowOwner, ReceiveFlow } from './flow-control.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
 import { HpackDecoder } from './hpack/decoder.ts'
@@ -20,6 +20,7 @@ import type { OutputListener } from './output.ts'
 import { Output } from './output.ts'
 import { PingLedger } from './ping-ledger.ts'
 import { ConnectionFault } from './protocol-error.ts'
+import type { ReceiveWindows } from './receive-windows.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
@@ -34,8 +35,6 @@ export interface ConnectionListener extends OutputListener, ServerListener {
    * last call to the listener about what was received.
    */
   onFault(fault: ConnectionFault): void
-  /** Streams may go faster with windows of that many bytes: the bandwidth-delay product of the path was measured. */
-  onBandwidth(bytes: number): void
   /** Milliseconds since some fixed point, never going back. */
   now(): number
 }
@@ -43,7 +42,7 @@ export interface ConnectionListener extends OutputListener, ServerListener {
 /** The options of a connection. */
 export interface ConnectionOptions {
   readonly settings: OwnSettings
-  readonly windows: WindowSizes
+  readonly windows: ReceiveWindows
 }
 
 /** A piece below this size waits a little for the next one, since both may go out in one write. Bytes. */
@@ -85,15 +84,20 @@ export class ClientConnection implements FlowOwner {
     const { headerTableSize = DEFAULT_TABLE_SIZE, maxFrameSize } = options.settings
     this.#options = options
     this.#listener = listener
-    const { maxBuffer, maxConnectionWindow } = options.windows
-    // The windows of open streams hold `maxBuffer` together; what is in flight, a connection window.
-    this.#budget = new FrameBudget(() => listener.now(), maxBuffer + maxConnectionWindow)
+    this.#budget = new FrameBudget(() => listener.now(), options.windows.mostUnderWay)
     this.#output = new Output(listener)
     this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this)
     this.flow = this.#streams.flow
     // Until its ACK the peer may use the protocol's default table size as well.
     const decoder = new HpackDecoder(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), MAX_LIST_SIZE)
-    this.#frames = new ConnectionFrames(this.#streams, decoder, this.#output, this.#budget, listener)
+    this.#frames = new ConnectionFrames(
+      options.windows,
+      this.#streams,
+      decoder,
+      this.#output,
+      this.#budget,
+      listener,
+    )
     const streamFrames = new StreamFrames(this.#streams, decoder, this.#budget, this.pings)
     this.#reader = new FrameReader(streamFrames, this.#frames, maxFrameSize)
   }
@@ -131,8 +135,7 @@ export class ClientConnection implements FlowOwner {
 
   /** Sends the connection preface (RFC 9113 §3.4), and opens the connection window. */
   start(): void {
-    const { settings, windows } = this.#options
-    this.#frames.sendPreface(settings, windows.streamWindow)
+    this.#frames.sendPreface(this.#options.settings)
     this.flow.start()
   }
 
@@ -254,12 +257,9 @@ export class ClientConnection implements FlowOwner {
     this.#frames.sendPing(onAck)
   }
 
-  /**
-   * Announces another SETTINGS_INITIAL_WINDOW_SIZE for all streams, in bytes. @param onAck isn't called when the
-   * connection ends first
-   */
-  setStreamWindow(size: number, onAck: () => void): void {
-    this.#frames.sendStreamWindow(size, onAck)
+  /** Announces the sizes of windows that have changed. */
+  sendWindows(): void {
+    this.#frames.sendWindows()
   }
 
   /**
@@ -280,9 +280,5 @@ export class ClientConnection implements FlowOwner {
 
   now(): number {
     return this.#listener.now()
-  }
-
-  onBandwidth(bytes: number): void {
-    this.#listener.onBandwidth(bytes)
   }
 }

@@ -4,27 +4,13 @@
  * @module
  */
 
-import { toUneven } from '../options/window-size.ts'
 import { BandwidthMeter } from './bandwidth.ts'
 import { DEFAULT_WINDOW } from './frames.ts'
 import type { Output } from './output.ts'
 import type { PingLedger } from './ping-ledger.ts'
-import { ReceiveWindow } from './receive-window.ts'
+import type { ReceiveWindows } from './receive-windows.ts'
+import { toWindowSetting } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
-
-/** Sizes of the receive windows. Bytes. */
-export interface WindowSizes {
-  /** The stream window at first: SETTINGS_INITIAL_WINDOW_SIZE. */
-  readonly streamWindow: number
-  /** The size to which the stream window may grow. */
-  readonly maxStreamWindow: number
-  /** The connection window at first. */
-  readonly connectionWindow: number
-  /** The size to which the connection window may grow. */
-  readonly maxConnectionWindow: number
-  /** How much may be buffered unread for all streams together. */
-  readonly maxBuffer: number
-}
 
 /** Gives the time, and sends PINGs. */
 export interface FlowOwner {
@@ -34,57 +20,43 @@ export interface FlowOwner {
   now(): number
   /** Sends a PING. @param onAck isn't called when the connection ends first */
   ping(onAck: () => void): void
-  /** The bandwidth-delay product was measured: streams may go faster with windows of this many bytes. */
-  onBandwidth(bytes: number): void
+  /** Announces the sizes of windows that have changed. */
+  sendWindows(): void
 }
-
-/**
- * A window slows the sender down when this part of it is in flight, as a fraction. The part can't be much more than a
- * half: WINDOW_UPDATE goes out when half of the window was read, and the data that it allows for comes one round trip
- * later.
- */
-const FULL = 0.4
-/** The factor by which a window grows then. */
-const GROWTH = 2
 
 /** WINDOW_UPDATE goes out when one part of this many of the window was read. */
 const UPDATE_PART = 2
 
-/** The windows of one connection and its streams. */
+/** The credit of one connection and its streams: what is read, unread, and given back. */
 export class ReceiveFlow {
+  readonly #windows: ReceiveWindows
   readonly #output: Output
   readonly #owner: FlowOwner
-  readonly #connection: ReceiveWindow
-  readonly #maxConnectionWindow: number
-  readonly #maxStreamWindow: number
   readonly #meter = new BandwidthMeter()
-  readonly #onMeasured = (): void => this.#grow()
-  /**
-   * The receive window of a stream that is opened now. Bytes. Before the first ACK it is at least the protocol's
-   * default, which the peer may still use (§6.9.2).
-   */
-  #streamWindow: number
-  /** The SETTINGS_INITIAL_WINDOW_SIZE that was announced last. Bytes. */
-  #announced: number
+  readonly #onMeasured = (): void => this.#adapt()
   /** The peer has acknowledged our first SETTINGS. */
   #hasAck = false
   /** The number of open streams that have no unread data. */
   #reading = 0
 
-  constructor(sizes: WindowSizes, output: Output, owner: FlowOwner) {
+  constructor(windows: ReceiveWindows, output: Output, owner: FlowOwner) {
+    this.#windows = windows
     this.#output = output
     this.#owner = owner
-    this.#announced = sizes.streamWindow
-    this.#streamWindow = Math.max(sizes.streamWindow, DEFAULT_WINDOW)
-    this.#maxConnectionWindow = sizes.maxConnectionWindow
-    this.#maxStreamWindow = sizes.maxStreamWindow
-    this.#connection = new ReceiveWindow(DEFAULT_WINDOW, sizes.maxBuffer)
-    this.#connection.grow(sizes.connectionWindow)
   }
 
   /** Bytes that were received and not read yet, of all streams. */
   get held(): number {
-    return this.#connection.held
+    return this.#windows.connection.held
+  }
+
+  /**
+   * The receive window of a stream that is opened now. Bytes. Before the first ACK it is at least the protocol's
+   * default, which the peer may still use (§6.9.2).
+   */
+  get #streamWindow(): number {
+    const { usableWindow } = this.#windows
+    return this.#hasAck ? usableWindow : Math.max(usableWindow, DEFAULT_WINDOW)
   }
 
   /** Announces the connection window, where it is to be larger than the protocol's default (§6.9.2). */
@@ -95,7 +67,7 @@ export class ReceiveFlow {
   /** A stream is opened. */
   open(stream: Http2Stream): void {
     stream.receiveWindow = this.#streamWindow
-    stream.leastWindow = this.#announced
+    stream.leastWindow = this.#windows.streamWindow
     this.#reading++
     this.#overcommit()
   }
@@ -106,57 +78,57 @@ export class ReceiveFlow {
   }
 
   /**
-   * Another SETTINGS_INITIAL_WINDOW_SIZE goes out, together with a WINDOW_UPDATE of each stream for the bytes that were
-   * read.
+   * Announces what has changed: the connection window first, so that no stream finds it used up. Another
+   * SETTINGS_INITIAL_WINDOW_SIZE goes out together with a WINDOW_UPDATE of each stream for the bytes that were read.
    *
    * A larger size counts at once, since the peer may use it before its ACK comes. WINDOW_UPDATE goes along because some
    * peers that have used their window up continue at WINDOW_UPDATE only. It has no credit for the growth: a peer that
    * applies SETTINGS as RFC 9113 §6.9.2 says would have that twice. With a smaller size it is needed, too: the bytes
    * read under the larger window may be more than the whole smaller one, and no further data would come in to trigger a
    * WINDOW_UPDATE.
+   *
+   * @returns the size that SETTINGS have, in bytes; null when none were sent
    */
-  announce(size: number, streams: Iterable<Http2Stream>): void {
-    this.#announced = size
-    const growth = Math.max(0, size - this.#streamWindow)
-    this.#streamWindow += growth
+  announce(streams: Iterable<Http2Stream>): number | null {
+    const before = this.#streamWindow
+    const size = this.#windows.announce()
+    if (this.#windows.connection.isUpdateDue) this.#announceConnection()
+    if (size === null) return null
+    this.#output.writer.settings(toWindowSetting(size))
+    this.#output.requestFlush()
+    const growth = this.#streamWindow - before
     for (const stream of streams) {
       stream.receiveWindow += growth
       stream.leastWindow = Math.min(stream.leastWindow, size)
       this.#update(stream)
     }
+    return size
   }
 
   /**
-   * The peer has acknowledged this size. On streams that are opened from now on it sends within this size, or within
-   * one that was announced since.
+   * The peer has acknowledged our first SETTINGS: it no longer uses the protocol's default. They precede all streams.
    *
-   * A stream that was open before a smaller size was announced keeps its window: Bun's server (1.4) acknowledges the
-   * size, and gives it only to streams that are opened later. The connection window bounds what comes. The first
-   * SETTINGS precede all streams.
+   * A stream that was open before a later, smaller size was announced keeps its window: Bun's server (1.4) acknowledges
+   * the size, and gives it only to streams that are opened later. The connection window bounds what comes.
    */
-  acknowledge(size: number, streams: Iterable<Http2Stream>): void {
-    const change = Math.max(size, this.#announced) - this.#streamWindow
-    this.#streamWindow += change
-    if (!this.#hasAck) for (const stream of streams) stream.receiveWindow += change
+  onFirstAck(streams: Iterable<Http2Stream>): void {
+    const before = this.#streamWindow
     this.#hasAck = true
-  }
-
-  /** Grows the connection window. @param size bytes; no effect unless it is larger than before */
-  growConnection(size: number): void {
-    this.#connection.grow(size)
-    this.#announceConnection()
+    const change = this.#streamWindow - before
+    for (const stream of streams) stream.receiveWindow += change
   }
 
   /** Counts bytes that were received on any stream. @returns false when the peer has exceeded the connection window */
   receive(bytes: number): boolean {
     this.#meter.add(bytes)
-    return this.#connection.receive(bytes)
+    return this.#windows.connection.receive(bytes)
   }
 
   /** Received bytes were thrown away, or were padding. */
   discard(bytes: number): void {
-    this.#connection.consume(bytes)
-    if (!this.#connection.isUpdateDue) return
+    const { connection } = this.#windows
+    connection.consume(bytes)
+    if (!connection.isUpdateDue) return
     this.#announceConnection()
     this.#measure()
   }
@@ -169,23 +141,25 @@ export class ReceiveFlow {
 
   /** The reader has not taken a piece of the stream's data yet: it is buffered. */
   hold(stream: Http2Stream, bytes: number): void {
+    const { connection } = this.#windows
     if (stream.held === 0 && stream.state !== 'closed') this.#reading--
     stream.held += bytes
-    this.#connection.hold(bytes)
+    connection.hold(bytes)
     this.#overcommit()
     // Buffered bytes don't count for the threshold any more, so that WINDOW_UPDATE may be due now.
-    if (this.#connection.isUpdateDue) this.#announceConnection()
+    if (connection.isUpdateDue) this.#announceConnection()
   }
 
   /** The reader has taken buffered data, or it was thrown away. */
   release(stream: Http2Stream, bytes: number): void {
+    const { connection } = this.#windows
     stream.held -= bytes
-    this.#connection.release(bytes)
+    connection.release(bytes)
     if (stream.held === 0 && stream.state !== 'closed') {
       this.#reading++
       this.#overcommit()
     }
-    if (this.#connection.isUpdateDue) this.#announceConnection()
+    if (connection.isUpdateDue) this.#announceConnection()
     if (stream.phase !== 'whole' && stream.state !== 'closed' && !stream.isAbandoned)
       this.#credit(stream, bytes)
   }
@@ -201,11 +175,9 @@ export class ReceiveFlow {
 
   /** Half a window was read: only then enough data comes in to measure the path. */
   #measure(): void {
-    const mayGrow =
-      this.#announced < this.#maxStreamWindow || this.#connection.size < this.#maxConnectionWindow
     const { pings } = this.#owner
     // The data that is read now may have come before the ACK of the last PING. Then another PING would be a strike.
-    if (!mayGrow || !pings.isFree) return
+    if (!this.#windows.mayGrow || !pings.isFree) return
     const now = this.#owner.now()
     if (!this.#meter.begin(now)) return
     pings.onSent(now, true)
@@ -224,29 +196,25 @@ export class ReceiveFlow {
 
   /** Streams whose readers read must not wait for streams whose readers don't. */
   #overcommit(): void {
-    if (this.#reading === 0 || this.#connection.held === 0) return
-    if (this.#connection.overcommit()) this.#announceConnection()
+    const { connection } = this.#windows
+    if (this.#reading === 0 || connection.held === 0) return
+    if (connection.overcommit()) this.#announceConnection()
   }
 
   #announceConnection(): void {
-    const increment = this.#connection.announce()
+    const increment = this.#windows.connection.announce()
     if (increment === 0) return
     this.#output.writer.windowUpdate(0, increment)
     this.#output.requestFlush()
   }
 
-  #grow(): void {
+  #adapt(): void {
     const now = this.#owner.now()
     this.#owner.pings.onAck(now)
     const bytes = this.#meter.end(now)
     if (bytes === 0) return
-    const before = this.#connection.size + this.#announced
-    if (bytes >= this.#connection.size * FULL) {
-      const larger = this.#connection.size * GROWTH
-      this.#connection.grow(larger < this.#maxConnectionWindow ? toUneven(larger) : this.#maxConnectionWindow)
-      this.#announceConnection()
-    }
-    if (bytes >= this.#announced * FULL) this.#owner.onBandwidth(this.#announced * GROWTH)
-    this.#meter.conclude(now, this.#connection.size + this.#announced > before)
+    const hasGrown = this.#windows.adapt(bytes)
+    if (hasGrown) this.#owner.sendWindows()
+    this.#meter.conclude(now, hasGrown)
   }
 }

@@ -5,12 +5,13 @@
  */
 
 import { ErrorCode } from '../errors/error-codes.ts'
-import type { FlowOwner, WindowSizes } from './flow-control.ts'
+import type { FlowOwner } from './flow-control.ts'
 import { ReceiveFlow } from './flow-control.ts'
 import { DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
 import type { FrameBudget } from './limits.ts'
 import type { Output } from './output.ts'
 import { ConnectionFault } from './protocol-error.ts'
+import type { ReceiveWindows } from './receive-windows.ts'
 import type { Http2Stream } from './stream.ts'
 import { afterLocalEnd, afterRemoteEnd } from './stream-state.ts'
 import { StreamTable } from './stream-table.ts'
@@ -22,12 +23,12 @@ export class OpenStreams implements UploadOwner {
   readonly table = new StreamTable()
   /** The data that streams have to send. */
   readonly uploads: UploadQueue
-  /** The windows of the data that streams receive. */
+  /** The credit for the data that streams receive. */
   readonly flow: ReceiveFlow
   readonly #output: Output
   readonly #budget: FrameBudget
 
-  constructor(windows: WindowSizes, output: Output, budget: FrameBudget, owner: FlowOwner) {
+  constructor(windows: ReceiveWindows, output: Output, budget: FrameBudget, owner: FlowOwner) {
     this.#output = output
     this.#budget = budget
     this.uploads = new UploadQueue(output.writer, this.table, DEFAULT_WINDOW, this)

@@ -8,12 +8,10 @@ import { protocolError } from './protocol-error.ts'
 
 /** The settings that are in force from the ACK of one SETTINGS frame on. */
 export interface AnnouncedSettings {
-  /** SETTINGS_HEADER_TABLE_SIZE, in bytes; null for a frame without it. */
+  /** SETTINGS_HEADER_TABLE_SIZE, in bytes: the first SETTINGS have it; null for later ones, which change the window. */
   readonly headerTableSize: number | null
   /** SETTINGS_INITIAL_WINDOW_SIZE, in bytes. */
   readonly streamWindow: number
-  /** Called by the receiver of the ACK once the settings are in force; null when the sender needs no notice. */
-  readonly onAck: (() => void) | null
 }
 
 /**

@@ -13,11 +13,10 @@ import type { UnorderedItem } from '../core/unordered-list.ts'
 import type { DodiciError } from '../errors/errors.ts'
 import type { Origin, ResolvedClientOptions } from '../options/options.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
+import type { ReceiveWindows, Windowed } from '../protocol/receive-windows.ts'
 import type { AnnouncedSettings } from './peer-settings.ts'
 import type { Resettable } from './stream/reset-budget.ts'
-import type { WindowAnnouncer } from './stream/session-windows.ts'
 import type { FailureContext } from './stream/stream-failure.ts'
-import type { Windowed } from './stream/stream-window.ts'
 import type { Transport } from './transport.ts'
 
 /** One implementation of HTTP/2 over a socket. It has no state of its own: its connections have. */
@@ -26,14 +25,14 @@ export interface Engine {
    * Sends the client connection preface.
    *
    * @param socket connected, with TLS where the origin requires it
-   * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
+   * @param windows the receive windows: their first sizes are chosen
    * @param owner hears of the connection and of its streams
    * @throws when `socket` isn't a socket, or a closed one
    */
   connect(
     context: EngineContext,
     socket: Transport,
-    streamWindow: number,
+    windows: ReceiveWindows,
     owner: ConnectionOwner,
   ): EngineConnection
 }
@@ -52,7 +51,7 @@ export interface EngineContext {
 }
 
 /** A socket, and the HTTP/2 connection on it. */
-export interface EngineConnection extends WindowAnnouncer {
+export interface EngineConnection {
   /** The name of its engine. */
   readonly engine: EngineName
   readonly socket: Transport
@@ -88,6 +87,8 @@ export interface EngineConnection extends WindowAnnouncer {
    * @returns false when none can be sent now
    */
   ping(onAck: () => void): boolean
+  /** Announces the sizes of receive windows that have changed. A no-op once destroyed. */
+  sendWindows(): void
   /** Called now and then while calls need the connection: looks for what no event tells. */
   look(): void
   /** Sends GOAWAY: no further stream is opened. Open streams go on. */
@@ -151,6 +152,4 @@ export interface ConnectionOwner extends StreamOwner {
   onClose(): void
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
   onSettings(settings: AnnouncedSettings): void
-  /** Streams would go faster with windows of this many bytes; Infinity for the largest possible. */
-  onBandwidth(bytes: number): void
 }

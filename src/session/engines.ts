@@ -58,8 +58,8 @@ class EngineBySocket implements EngineSource {
 
   use(onLoaded: (engine: Engine) => void, onFailed: (error: DodiciError) => void): void {
     const toEngine = (node: Engine, wire: Engine): Engine => ({
-      connect: (context, socket, streamWindow, owner) =>
-        (mayRunNodeEngine(socket) ? node : wire).connect(context, socket, streamWindow, owner),
+      connect: (context, socket, windows, owner) =>
+        (mayRunNodeEngine(socket) ? node : wire).connect(context, socket, windows, owner),
     })
     this.#node.use((node) => this.#wire.use((wire) => onLoaded(toEngine(node, wire)), onFailed), onFailed)
   }

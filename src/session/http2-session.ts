@@ -167,7 +167,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   open(call: Call): void {
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     const stream = this.#connection.toStream(call)
-    this.#streams.add(stream)
+    if (this.#streams.add(stream)) this.#connection.sendWindows()
     this.#context.owner.onSessionLoad(this)
     if (!this.#processRef.isHeld) this.updateRef()
     stream.open()
@@ -215,10 +215,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   onResponded(headers: IncomingHttpHeaders): void {
     this.responded++
     this.#context.memory.onResponse(headers['content-type'])
-  }
-
-  onBandwidth(bytes: number): void {
-    this.#streams.windows.grow(bytes)
   }
 
   onStall(streamId: number, sessionWindow: number): void {
@@ -276,8 +272,9 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   #start(engine: Engine, socket: Transport, startedAt: number): void {
     const { clock, options, owner, deadlines, memory } = this.#context
     try {
-      const streamWindow = this.#streams.windows.begin(owner.waiting())
-      this.#connection = engine.connect(this.#context, socket, streamWindow, this)
+      const { windows } = this.#streams
+      windows.begin(owner.waiting())
+      this.#connection = engine.connect(this.#context, socket, windows, this)
       tuneSocket(socket, options.connect)
     } catch (thrown) {
       // The caller's connector has given something that isn't a socket.
@@ -286,7 +283,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       return
     }
     if (!this.#move({ name: 'ready' })) return
-    this.#streams.windows.connect(this.#connection)
     this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     if (options.connectTimeout > 0)

@@ -94,7 +94,7 @@ export class SessionReport {
       streams: streams.size,
       peerLimit: streams.settings.peerLimit,
       limit: streams.settings.limit,
-      streamWindow: streams.windows.size,
+      streamWindow: streams.windows.streamWindow,
       rtt: this.#rtt,
       bytesRead: connection?.bytesRead ?? 0,
       bytesWritten: connection?.socket.bytesWritten ?? 0,

@@ -337,7 +337,7 @@ describe('DATA for a stream that is abandoned, and not reset yet', () => {
   test('after SETTINGS with a larger window › may be as much more', () => {
     const { rig, stream } = startDownload()
     rig.http2.abandon(stream)
-    rig.http2.setStreamWindow(2 * WINDOW, () => {})
+    rig.setStreamWindow(2 * WINDOW)
     rig.receive(frames.settingsAck())
     download(rig, stream.id, 2 * WINDOW, FRAME_SIZE)
     expect(stream.state).toBe('half-closed (local)')

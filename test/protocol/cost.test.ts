@@ -4,6 +4,7 @@ import { ClientConnection } from '../../src/protocol/connection.ts'
 import type { StreamListener } from '../../src/protocol/stream.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { toWindows } from './support/windows.ts'
 
 /**
  * What the frames of a peer cost, for each type of frame and each state of its stream. The peer offers a number of
@@ -64,7 +65,6 @@ class Listener implements ConnectionListener {
   onOutput(): void {}
   onSettings(): void {}
   onGoaway(): void {}
-  onBandwidth(): void {}
   now(): number {
     return 1_000
   }
@@ -81,7 +81,7 @@ const WINDOWS = {
 /** The stream that gets the frames is opened first: its id is 1. */
 function connect(state: State) {
   const listener = new Listener()
-  const http2 = new ClientConnection({ settings: {}, windows: WINDOWS }, listener)
+  const http2 = new ClientConnection({ settings: {}, windows: toWindows(WINDOWS) }, listener)
   http2.start()
   http2.receive(
     Buffer.concat([frames.settings([Setting.MAX_CONCURRENT_STREAMS, 2_000]), frames.settingsAck()]),

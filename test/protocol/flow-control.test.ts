@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { WindowSizes } from '../../src/protocol/flow-control.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { Random } from './hpack/support.ts'
 import { LongPath } from './support/long-path.ts'
 import { ObedientPeer, readAll } from './support/obedient-peer.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
+import type { WindowSizes } from './support/windows.ts'
 
 const DEFAULT_WINDOW = 65_535
 
@@ -141,7 +141,7 @@ describe('data beyond the window', () => {
     const [early, late] = [rig.open({ reading: 'holds' }), rig.open({ reading: 'holds' })]
     rig.receive(frames.response(1), frames.response(3))
     let acks = 0
-    rig.http2.setStreamWindow(20_000, () => acks++)
+    rig.setStreamWindow(20_000, () => acks++)
     rig.receive(...[1, 2, 3].map(() => data(1, 16_000)))
     expect([early.events.at(-1), acks]).toEqual(['bytes 16000', 0])
     rig.receive(frames.settingsAck(), data(3, 16_000))
@@ -157,7 +157,7 @@ describe('data beyond the window', () => {
     const rig = start(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1))
-    rig.http2.setStreamWindow(60_000, () => {})
+    rig.setStreamWindow(60_000)
     rig.receive(...[1, 2, 3].map(() => data(1, 16_000)), frames.settingsAck())
     expect(stream.events.at(-1)).toBe('bytes 16000')
     expect(stream.receiveWindow).toBe(12_000)
@@ -202,7 +202,7 @@ describe('a large response on a long path', () => {
       maxBuffer: 2 * MAX_CONNECTION_WINDOW,
     }
     const rig = startFresh(100_000, 200_000, more)
-    const path = new LongPath(rig, 100_000, { roundTrip, rate, maxStreamWindow: MAX_STREAM_WINDOW })
+    const path = new LongPath(rig, { roundTrip, rate })
     path.run(5_000)
     return { rig, path }
   }
@@ -218,7 +218,7 @@ describe('a large response on a long path', () => {
 
   test('when the path holds little › leaves the windows as they are', () => {
     const { rig, path } = play(10, 2_000)
-    expect([rig.bandwidths, path.initialWindow]).toEqual([[], 100_000])
+    expect([rig.windows.streamWindow, path.initialWindow]).toEqual([100_000, 100_000])
     // The path's own rate, all the time.
     expect(path.sent).toBeGreaterThan(9_500_000)
   })
@@ -244,7 +244,7 @@ function play(seed: number): number {
     if (choice === 0 && streams.length < 10) rig.open({ reading: random.below(3) === 0 ? 'holds' : 'reads' })
     else if (choice === 1 && !isChanging) {
       isChanging = true
-      rig.http2.setStreamWindow(1 + random.below(random.pick([100, 200_000])), () => {
+      rig.setStreamWindow(1 + random.below(random.pick([100, 200_000])), () => {
         isChanging = false
       })
     } else if (choice === 2 && stream !== undefined && random.below(4) === 0) {

@@ -48,7 +48,7 @@ describe('a connection whose peer has broken the protocol', () => {
     ['ends with trailers', ({ rig, upload }) => rig.http2.sendTrailers(upload, ['x-end', '1'])],
     ['gives credit', ({ rig, download }) => rig.http2.flow.release(download, download.held)],
     ['asks for a PING', ({ rig }) => rig.http2.ping(() => {})],
-    ['announces a window', ({ rig }) => rig.http2.setStreamWindow(1, () => {})],
+    ['announces a window', ({ rig }) => rig.setStreamWindow(1)],
     ['changes a priority', ({ rig, upload }) => rig.http2.reprioritize(upload, 'u=1')],
     ['says goodbye', ({ rig }) => rig.http2.goaway()],
   ] satisfies [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { WindowSizes } from '../../src/protocol/flow-control.ts'
-import { Flag, frames, Type } from '../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
+import type { WindowSizes } from './support/windows.ts'
 
 const KIB = 1_024
 const MIB = KIB * KIB
@@ -18,6 +18,10 @@ class Peer {
   most = 0
   /** PINGs that it was sent. */
   pings = 0
+  /** Stream windows that it was told of. */
+  readonly streamWindows: number[] = []
+  /** It has no ACK for SETTINGS meanwhile. */
+  isMute = false
   readonly #acks: Buffer[] = []
 
   constructor(windows: Partial<WindowSizes>) {
@@ -65,11 +69,17 @@ class Peer {
   }
 
   #hear(): void {
-    for (const { type, flags, streamId, payload } of this.rig.take()) {
+    for (const frame of this.rig.take()) {
+      const { type, flags, streamId, payload } = frame
       if (type === Type.WINDOW_UPDATE && streamId === 0) this.window += payload.readUInt32BE(0)
       this.most = Math.max(this.most, this.window)
       if ((flags & Flag.ACK) !== 0) continue
-      if (type === Type.SETTINGS) this.#acks.push(frames.settingsAck())
+      if (type === Type.SETTINGS) {
+        this.streamWindows.push(
+          toSettings(frame).findLast(([id]) => id === Setting.INITIAL_WINDOW_SIZE)?.[1] ?? -1,
+        )
+        if (!this.isMute) this.#acks.push(frames.settingsAck())
+      }
       if (type !== Type.PING) continue
       this.pings++
       this.#acks.push(frames.ping(payload, Flag.ACK))
@@ -77,33 +87,39 @@ class Peer {
   }
 }
 
-describe('a larger stream window that is refused for the moment', () => {
+describe('a larger stream window, while the peer has not acknowledged another one', () => {
   const windows = { streamWindow: 64 * KIB, connectionWindow: 4 * MIB }
+  const FIRST = 64 * KIB + 1
 
-  test('while it is refused › is requested once a second, and no PING is sent in between', () => {
+  function start(): { peer: Peer; streams: HeardStream[] } {
     const peer = new Peer(windows)
+    peer.pass()
+    peer.isMute = true
+    peer.rig.setStreamWindow(FIRST)
     const streams = peer.open(1)
+    peer.streamWindows.length = 0
+    return { peer, streams }
+  }
+
+  test('is asked for once a second, and no PING is sent in between', () => {
+    const { peer, streams } = start()
     for (let millisecond = 0; millisecond < 1_000; millisecond++) peer.play(streams, 8 * FRAME)
-    expect([peer.pings, peer.rig.bandwidths]).toEqual([1, [128 * KIB]])
+    expect([peer.pings, peer.rig.windows.streamWindow]).toEqual([1, FIRST])
     for (let millisecond = 0; millisecond < 10; millisecond++) peer.play(streams, 8 * FRAME)
-    expect(peer.pings).toBe(2)
-    expect(peer.rig.faults).toEqual([])
+    expect([peer.pings, peer.streamWindows, peer.rig.faults]).toEqual([2, [], []])
   })
 
-  test('when it is granted later › grows as if it had never been refused', () => {
-    const peer = new Peer(windows)
-    const streams = peer.open(1)
+  test('when it has at last › grows as if nothing had been in the way', () => {
+    const { peer, streams } = start()
     for (let millisecond = 0; millisecond < 1_200; millisecond++) peer.play(streams, 8 * FRAME)
-    expect(new Set(peer.rig.bandwidths)).toEqual(new Set([128 * KIB]))
-    peer.rig.bandwidths.length = 0
-    peer.rig.onWanted = (bytes) => peer.rig.http2.setStreamWindow(bytes, () => {})
+    expect(peer.streamWindows).toEqual([])
+    peer.isMute = false
+    peer.rig.receive(frames.settingsAck())
     peer.rig.time += 1_000
     for (let millisecond = 0; millisecond < 20; millisecond++) peer.play(streams, 8 * FRAME)
     // 128,000 bytes are on their way: that is a large part of 256 KiB, and a small one of 512.
-    expect(peer.rig.bandwidths).toEqual(
-      [128 * KIB, 256 * KIB, 512 * KIB].slice(0, peer.rig.bandwidths.length),
-    )
-    expect(peer.rig.bandwidths.length).toBeGreaterThanOrEqual(2)
+    expect(peer.streamWindows).toEqual([131_075, 262_151, 524_303].slice(0, peer.streamWindows.length))
+    expect(peer.streamWindows.length).toBeGreaterThanOrEqual(2)
     expect(peer.rig.faults).toEqual([])
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { WindowSizes } from '../../src/protocol/flow-control.ts'
 import { frames, Type } from '../../src/testing/frames.ts'
 import type { Reading } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
+import type { WindowSizes } from './support/windows.ts'
 
 const FRAME = 10_000
 

@@ -266,7 +266,7 @@ describe('a smaller window', () => {
     const dialogue = new Dialogue()
     dialogue.isReading = false
     const stream = dialogue.open()
-    dialogue.connection.setStreamWindow(1_000, () => dialogue.events.push('ack'))
+    dialogue.setStreamWindow(1_000, () => dialogue.events.push('ack'))
     expect(dialogue.says()).toEqual(['SETTINGS 4,1000'])
     expect(dialogue.hears(response(1, 200), frames.data(1, FULL))).toEqual([])
     expect([stream.events, stream.receiveWindow]).toEqual([['response 200', `data ${FULL}`], 65_535 - 16_384])
@@ -308,12 +308,12 @@ describe('a smaller window', () => {
     dialogue.isReading = false
     const stream = dialogue.open()
     dialogue.hears(response(1, 200), frames.data(1, 'x'.repeat(535)))
-    dialogue.connection.setStreamWindow(100_000, () => {})
+    dialogue.setStreamWindow(100_000)
     // The peer may use it before its ACK comes.
     expect(stream.receiveWindow).toBe(100_000 - 535)
     dialogue.hears(frames.settingsAck())
     expect(stream.receiveWindow).toBe(100_000 - 535)
-    dialogue.connection.setStreamWindow(50_000, () => {})
+    dialogue.setStreamWindow(50_000)
     dialogue.hears(frames.settingsAck())
     // Some servers acknowledge it, and go on with the window of before.
     expect(stream.receiveWindow).toBe(100_000 - 535)

@@ -181,8 +181,8 @@ describe('the SETTINGS of the client', () => {
   it('RFC 9113 §6.5.3: count once they are acknowledged, the oldest of them first', () => {
     const dialogue = new Dialogue()
     const acks: string[] = []
-    dialogue.connection.setStreamWindow(100_000, () => acks.push('first'))
-    dialogue.connection.setStreamWindow(200_000, () => acks.push('second'))
+    dialogue.setStreamWindow(100_000, () => acks.push('first'))
+    dialogue.setStreamWindow(200_000, () => acks.push('second'))
     dialogue.hears(frames.settingsAck())
     expect(acks).toEqual(['first'])
     dialogue.hears(frames.settingsAck())

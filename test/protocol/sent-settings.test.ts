@@ -3,11 +3,7 @@ import { ErrorCode } from '../../src/errors/error-codes.ts'
 import type { AnnouncedSettings } from '../../src/protocol/sent-settings.ts'
 import { SentSettings } from '../../src/protocol/sent-settings.ts'
 
-const toAnnounced = (streamWindow: number): AnnouncedSettings => ({
-  headerTableSize: null,
-  streamWindow,
-  onAck: null,
-})
+const toAnnounced = (streamWindow: number): AnnouncedSettings => ({ headerTableSize: null, streamWindow })
 
 describe('SentSettings', () => {
   test('returns the announced settings in the order in which they were sent', () => {

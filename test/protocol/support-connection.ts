@@ -3,8 +3,8 @@
 import { expect } from 'vitest'
 import type { ConnectionListener } from '../../src/protocol/connection.ts'
 import { ClientConnection } from '../../src/protocol/connection.ts'
-import type { WindowSizes } from '../../src/protocol/flow-control.ts'
 import type { ConnectionFault } from '../../src/protocol/protocol-error.ts'
+import type { ReceiveWindows } from '../../src/protocol/receive-windows.ts'
 import type { OwnSettings } from '../../src/protocol/settings.ts'
 import type { StreamListener } from '../../src/protocol/stream.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
@@ -19,6 +19,8 @@ import {
   toSettings,
 } from '../../src/testing/frames.ts'
 import { HpackDecoder } from '../../src/testing/hpack.ts'
+import type { WindowSizes } from './support/windows.ts'
+import { toWindows } from './support/windows.ts'
 
 export { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 
@@ -130,6 +132,7 @@ export interface DialogueOptions {
  */
 export class Dialogue implements ConnectionListener {
   readonly connection: ClientConnection
+  readonly windows: ReceiveWindows
   /** Every frame of the client's, since the first. */
   readonly frames: Frame[] = []
   /** What the connection has told: `settings`, `goaway …`, `fault …`. */
@@ -140,13 +143,16 @@ export class Dialogue implements ConnectionListener {
   time = 0
   /** The first octets, before any frame. */
   preface = ''
+  /** Called one after the other, by ACKs of stream windows. */
+  readonly #acks: (() => void)[] = []
   readonly #hpack = new HpackDecoder()
   readonly #parser = new FrameParser((frame) => this.frames.push(frame))
   #bytes: Buffer[] = []
   #read = 0
 
   constructor({ settings = {}, windows = {}, isGreeted = true }: DialogueOptions = {}) {
-    this.connection = new ClientConnection({ settings, windows: { ...DEFAULT_WINDOWS, ...windows } }, this)
+    this.windows = toWindows({ ...DEFAULT_WINDOWS, ...windows }, () => this.#acks.shift()?.())
+    this.connection = new ClientConnection({ settings, windows: this.windows }, this)
     this.connection.start()
     if (!isGreeted) return
     this.hears(frames.settings(), frames.settingsAck())
@@ -159,6 +165,13 @@ export class Dialogue implements ConnectionListener {
     this.connection.open(stream, fields, isEnd, null)
     this.says()
     return stream
+  }
+
+  /** Announces another stream window. */
+  setStreamWindow(size: number, onAck = (): void => {}): void {
+    this.#acks.push(onAck)
+    this.windows.resize(size)
+    this.connection.sendWindows()
   }
 
   /** Sends a piece of a body. */
@@ -198,10 +211,6 @@ export class Dialogue implements ConnectionListener {
 
   onFault(fault: ConnectionFault): void {
     this.events.push(`fault ${toCode(fault.code)}`)
-  }
-
-  onBandwidth(bytes: number): void {
-    this.events.push(`bandwidth ${bytes}`)
   }
 
   now(): number {

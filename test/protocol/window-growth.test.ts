@@ -50,7 +50,7 @@ class Peer {
 }
 
 function grow(peer: Peer, size = LARGE): void {
-  peer.rig.http2.setStreamWindow(size, () => {})
+  peer.rig.setStreamWindow(size)
 }
 
 describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE', () => {
@@ -167,7 +167,7 @@ describe('an open stream, with a peer that applies another stream window', () =>
           const wanted = sizes[next]
           if (wanted !== undefined && sent > (next + 1) * (total / 10)) {
             next++
-            rig.http2.setStreamWindow(wanted, () => {})
+            rig.setStreamWindow(wanted)
           }
           if (reading === 'reads') hear()
         }

@@ -35,7 +35,7 @@ describe('a smaller stream window', () => {
     const { rig, stream } = start()
     for (let left = bytes; left > 0; left -= 4_000) rig.receive(data(4_000))
     expect(takeUpdates(rig)).toEqual([])
-    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.setStreamWindow(SMALL)
     expect(takeUpdates(rig)).toEqual([bytes])
     rig.receive(frames.settingsAck())
     expect(stream.consumed).toBe(0)
@@ -46,7 +46,7 @@ describe('a smaller stream window', () => {
   test('when less than half was read › causes a WINDOW_UPDATE, and another once half of the smaller one is read', () => {
     const { rig } = start()
     rig.receive(data(SMALL / 2 - 1))
-    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.setStreamWindow(SMALL)
     rig.receive(frames.settingsAck())
     expect(takeUpdates(rig)).toEqual([SMALL / 2 - 1])
     rig.receive(data(SMALL / 2 - 1))
@@ -58,7 +58,7 @@ describe('a smaller stream window', () => {
   test('when data is unread › causes no WINDOW_UPDATE until it is read', () => {
     const { rig, stream } = start({ reading: 'holds' })
     rig.receive(data(14_000), data(14_000))
-    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.setStreamWindow(SMALL)
     rig.receive(frames.settingsAck())
     expect(takeUpdates(rig)).toEqual([])
     rig.http2.flow.release(stream, 28_000)
@@ -68,7 +68,7 @@ describe('a smaller stream window', () => {
   test('when the peer has ended its side › causes no WINDOW_UPDATE of the stream', () => {
     const { rig } = start({ hasBody: true })
     rig.receive(data(14_000), data(14_000, Flag.END_STREAM))
-    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.setStreamWindow(SMALL)
     expect(takeUpdates(rig)).toEqual([])
   })
 
@@ -76,7 +76,7 @@ describe('a smaller stream window', () => {
     const { rig, stream } = start()
     rig.receive(data(14_000), data(14_000))
     rig.http2.abandon(stream)
-    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.setStreamWindow(SMALL)
     expect(takeUpdates(rig)).toEqual([])
   })
 
@@ -84,7 +84,7 @@ describe('a smaller stream window', () => {
     const { rig, stream } = start()
     for (let size = LARGE; size >= 1_000; size = Math.floor(size / 4)) {
       rig.receive(data(Math.ceil(size / 2) - 1))
-      rig.http2.setStreamWindow(Math.floor(size / 4), () => {})
+      rig.setStreamWindow(Math.floor(size / 4))
       rig.receive(frames.settingsAck())
       expect(stream.receiveWindow, `of ${size}`).toBeGreaterThan(0)
     }

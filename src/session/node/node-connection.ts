@@ -16,6 +16,7 @@ import { MAX_RESPONSE_HEADERS_COUNT } from '../../options/limits.ts'
 import type { Origin } from '../../options/options.ts'
 import type { SessionOptions } from '../../options/session-options.ts'
 import { PingLedger } from '../../protocol/ping-ledger.ts'
+import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import { isDropped, mayRunNodeEngine, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
@@ -72,12 +73,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   /** Null once the session and its streams are gone, and where node has none. */
   #handle: object | null
   readonly #useless: UselessBytes
-  /** The stream window that was announced last. Bytes. */
-  #streamWindow: number
-  /** The largest stream window that was announced. Bytes. */
-  #largestWindow: number
-  /** The connection window. Bytes. */
-  #window: number
+  readonly #windows: ReceiveWindows
   /** The largest SETTINGS_INITIAL_WINDOW_SIZE of the peer. Bytes. */
   #largestPeerWindow = DEFAULT_WINDOW
   #lastAcceptedId = 0
@@ -86,13 +82,12 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   #goaways = 0
 
   /**
-   * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
    * @throws when `socket` isn't a socket of node's, or is a closed one
    */
   constructor(
     { origin, options: { session: options }, deadlines }: EngineContext,
     socket: Transport,
-    streamWindow: number,
+    windows: ReceiveWindows,
     owner: ConnectionOwner,
   ) {
     if (!mayRunNodeEngine(socket)) throw new InvalidArgumentError(REFUSED)
@@ -101,14 +96,15 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.uploadBuffer = new UploadBuffer(owner)
     const { maxFrameSize = DEFAULT_FRAME_SIZE } = options.settings
     this.#useless = new UselessBytes(socket, () => deadlines.now(), maxFrameSize)
-    this.#streamWindow = streamWindow
-    this.#largestWindow = streamWindow
+    this.#windows = windows
+    // node:http2 measures no path: the connection window is large at once.
+    windows.connection.grow(options.connectionWindowSize)
+    windows.connection.announce()
     // After a fatal TLS alert node:http2 may emit nothing: only the socket emits `close`. A tick later, since node may
     // emit the session's `error` from a later listener of the same event.
     socket.on('close', () => originalNextTick(() => owner.onClose()))
     socket.on('error', (error) => owner.onError(error))
-    this.#window = options.connectionWindowSize
-    this.http2 = connectHttp2(origin, options, socket, streamWindow)
+    this.http2 = connectHttp2(origin, options, socket, windows.streamWindow)
     this.#handle = toSessionHandle(this.http2)
     if (RUNTIME === 'Node.js') spareAcceptedStreams(this.http2)
     this.http2.on('error', (error) => owner.onError(error))
@@ -173,7 +169,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   onData(length: number, received: number): void {
     this.pings.onNews()
     this.#useless.onData(length)
-    if (received > this.#streamWindow) this.owner.onBandwidth(Number.POSITIVE_INFINITY)
+    if (received > this.#windows.streamWindow && this.#windows.grow()) this.sendWindows()
   }
 
   onTrailers(): void {
@@ -181,7 +177,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   onCutOff(): void {
-    this.#useless.onCutOff(this.#largestWindow)
+    this.#useless.onCutOff(this.#windows.largestStreamWindow)
   }
 
   look(): void {
@@ -209,18 +205,16 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return true
   }
 
-  announceWindow(initialWindowSize: number, onAck: () => void): void {
-    this.#streamWindow = initialWindowSize
-    this.#largestWindow = Math.max(initialWindowSize, this.#largestWindow)
+  sendWindows(): void {
     if (this.http2.destroyed) return
+    const initialWindowSize = this.#windows.announce()
+    const { connection } = this.#windows
+    // First, so that no stream finds it used up.
+    if (connection.announce() > 0) setConnectionWindow(this.http2, connection.size)
+    if (initialWindowSize === null) return
     this.http2.settings({ initialWindowSize }, (error) => {
-      if (error === null) onAck()
+      if (error === null) this.#windows.acknowledge(initialWindowSize)
     })
-  }
-
-  growConnectionWindow(size: number): void {
-    if (size > this.#window && !this.http2.destroyed) setConnectionWindow(this.http2, size)
-    this.#window = Math.max(size, this.#window)
   }
 
   close(): void {

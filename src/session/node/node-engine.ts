@@ -9,5 +9,5 @@ import { NodeConnection } from './node-connection.ts'
 
 /** Connections of node:http2. */
 export const nodeEngine: Engine = {
-  connect: (context, socket, streamWindow, owner) => new NodeConnection(context, socket, streamWindow, owner),
+  connect: (context, socket, windows, owner) => new NodeConnection(context, socket, windows, owner),
 }

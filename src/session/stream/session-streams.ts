@@ -6,6 +6,7 @@
 
 import { UnorderedList } from '../../core/unordered-list.ts'
 import { ClientDestroyedError } from '../../errors/errors.ts'
+import { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import type { EngineStream } from '../engine.ts'
 import { PeerSettings } from '../peer-settings.ts'
 import type { SessionContext } from '../session.ts'
@@ -13,7 +14,6 @@ import type { ResetOwner } from './reset-budget.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { ConfirmationOwner, ResetPing } from './reset-confirmation.ts'
 import { MAX_UNCONFIRMED } from './reset-confirmation.ts'
-import { SessionWindows } from './session-windows.ts'
 
 /** The session, as the set of its streams sees it. */
 export interface SessionStreamsOwner extends Pick<ConfirmationOwner, 'areFramesSent' | 'pingAfterReset'> {
@@ -32,7 +32,7 @@ export class SessionStreams implements ResetOwner {
   readonly #owner: SessionStreamsOwner
   readonly #list = new UnorderedList<EngineStream>()
   /** The receive windows. */
-  readonly windows: SessionWindows
+  readonly windows: ReceiveWindows
   /**
    * The place where `areIdle()` has found a stream that isn't idle. The next search begins there, so that it seldom has
    * to look at all streams.
@@ -48,7 +48,7 @@ export class SessionStreams implements ResetOwner {
     this.#owner = owner
     const burst = Math.min(session.resetBurst, context.memory.resetBurst)
     this.resets = new ResetBudget(context.deadlines, session, burst, this)
-    this.windows = new SessionWindows(session, this.#list, () => owner.onRoom())
+    this.windows = new ReceiveWindows(session, this.#list, () => owner.onRoom())
     const ownLimit = Math.min(session.maxConcurrentStreams, this.windows.maxStreams)
     this.settings = new PeerSettings(ownLimit, context.memory, session.waitForSettings)
   }
@@ -123,11 +123,12 @@ export class SessionStreams implements ResetOwner {
     return this.#covered !== null
   }
 
-  /** A stream is about to be opened. */
-  add(stream: EngineStream): void {
+  /** A stream is about to be opened. @returns whether the size of a receive window has changed */
+  add(stream: EngineStream): boolean {
     this.#list.add(stream)
-    this.windows.open(stream)
+    const isChanged = this.windows.open(stream)
     if (this.resets.confirmation.places > 0) this.resets.onLoad()
+    return isChanged
   }
 
   /** A stream is gone. @returns false when it was deleted before */

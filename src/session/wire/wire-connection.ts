@@ -15,6 +15,7 @@ import { ClientConnection } from '../../protocol/connection.ts'
 import type { ByteSink } from '../../protocol/frame-writer.ts'
 import type { PingLedger } from '../../protocol/ping-ledger.ts'
 import type { ConnectionFault } from '../../protocol/protocol-error.ts'
+import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import type { ServerSettings } from '../../protocol/settings.ts'
 import { isDropped } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
@@ -50,28 +51,14 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   #isCut = false
 
   /**
-   * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
    * @throws when `socket` isn't a socket, or is a closed one
    */
-  constructor(context: EngineContext, socket: Transport, streamWindow: number, owner: ConnectionOwner) {
+  constructor(context: EngineContext, socket: Transport, windows: ReceiveWindows, owner: ConnectionOwner) {
     this.socket = socket
     this.#owner = owner
     this.#deadlines = context.deadlines
-    const options = context.options.session
-    const { settings, initialWindowSize, connectionWindowSize, maxSessionBuffer } = options
-    this.http2 = new ClientConnection(
-      {
-        settings,
-        windows: {
-          streamWindow,
-          maxStreamWindow: initialWindowSize,
-          connectionWindow: options.firstConnectionWindow,
-          maxConnectionWindow: connectionWindowSize,
-          maxBuffer: maxSessionBuffer,
-        },
-      },
-      this,
-    )
+    const { settings } = context.options.session
+    this.http2 = new ClientConnection({ settings, windows }, this)
     // A caller's connector may give any value.
     if (typeof socket.cork !== 'function') throw invalid('connect', socket, 'a function that yields a socket')
     if (socket.destroyed) throw new SocketError('The socket was closed before a session could begin')
@@ -135,12 +122,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   /** A no-op: every frame is seen as it comes. */
   look(): void {}
 
-  announceWindow(streamWindow: number, onAck: () => void): void {
-    if (!this.isDestroyed) this.http2.setStreamWindow(streamWindow, onAck)
-  }
-
-  growConnectionWindow(size: number): void {
-    if (!this.isDestroyed) this.http2.flow.growConnection(size)
+  sendWindows(): void {
+    if (!this.isDestroyed) this.http2.sendWindows()
   }
 
   close(): void {
@@ -208,10 +191,6 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.#owner.onError(
       new SocketError(cause.message, { cause, http2ErrorCode: cause.code, processed: 'maybe' }),
     )
-  }
-
-  onBandwidth(bytes: number): void {
-    this.#owner.onBandwidth(bytes)
   }
 
   now(): number {

@@ -9,5 +9,5 @@ import { WireConnection } from './wire-connection.ts'
 
 /** Connections with Dodici's own framing. */
 export const wireEngine: Engine = {
-  connect: (context, socket, streamWindow, owner) => new WireConnection(context, socket, streamWindow, owner),
+  connect: (context, socket, windows, owner) => new WireConnection(context, socket, windows, owner),
 }

@@ -102,7 +102,7 @@ class Round {
         http2.flow.release(stream, this.#random.below(stream.held + 1))
         break
       case 3:
-        http2.setStreamWindow(1 + this.#random.below(2_000_000), () => {})
+        this.#rig.setStreamWindow(1 + this.#random.below(2_000_000))
         break
       case 4:
         http2.ping(() => {})

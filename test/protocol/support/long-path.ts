@@ -13,8 +13,6 @@ export interface PathOptions {
   readonly roundTrip: number
   /** Bytes for each millisecond that the path, or the server, is good for. */
   readonly rate: number
-  /** The largest window of streams that the client's owner would announce, in bytes. */
-  readonly maxStreamWindow: number
 }
 
 /**
@@ -32,14 +30,10 @@ export class LongPath {
   readonly #options: PathOptions
   readonly #up: { readonly at: number; readonly frame: Frame }[] = []
   readonly #down: { readonly at: number; readonly bytes: Buffer }[] = []
-  #announced: number
 
-  /** @param streamWindow what the client's first SETTINGS say */
-  constructor(rig: Rig, streamWindow: number, options: PathOptions) {
+  constructor(rig: Rig, options: PathOptions) {
     this.#rig = rig
     this.#options = options
-    this.#announced = streamWindow
-    rig.onWanted = (bytes) => this.#follow(Math.min(bytes, options.maxStreamWindow))
     this.#post(frames.settings())
     rig.open()
   }
@@ -55,13 +49,6 @@ export class LongPath {
         this.#rig.receive(this.#down.shift()?.bytes ?? Buffer.alloc(0))
       }
     }
-  }
-
-  /** What a session does when it hears that streams could use more. */
-  #follow(size: number): void {
-    if (size <= this.#announced) return
-    this.#announced = size
-    this.#rig.http2.setStreamWindow(size, () => {})
   }
 
   #post(bytes: Buffer): void {

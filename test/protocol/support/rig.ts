@@ -3,11 +3,14 @@
 import type { ConnectionListener, ConnectionOptions } from '../../../src/protocol/connection.ts'
 import { ClientConnection } from '../../../src/protocol/connection.ts'
 import type { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
+import type { ReceiveWindows } from '../../../src/protocol/receive-windows.ts'
 import type { ServerSettings } from '../../../src/protocol/settings.ts'
 import type { StreamListener } from '../../../src/protocol/stream.ts'
 import { Http2Stream } from '../../../src/protocol/stream.ts'
 import type { Frame } from '../../../src/testing/frames.ts'
 import { FrameParser } from '../../../src/testing/frames.ts'
+import type { WindowSizes } from './windows.ts'
+import { toWindows } from './windows.ts'
 
 /** What a stream does with a piece of its response. */
 export type Reading = 'reads' | 'holds'
@@ -110,7 +113,7 @@ const WINDOWS = {
 /** What a rig is made with. What is left out is as large as a client's own defaults. */
 export interface RigOptions {
   readonly settings?: ConnectionOptions['settings']
-  readonly windows?: Partial<ConnectionOptions['windows']>
+  readonly windows?: Partial<WindowSizes>
 }
 
 const REQUEST = [':method', 'GET', ':scheme', 'http', ':authority', 'localhost', ':path', '/']
@@ -118,24 +121,23 @@ const REQUEST = [':method', 'GET', ':scheme', 'http', ':authority', 'localhost',
 /** One connection, and all that was heard of it. */
 export class Rig implements ConnectionListener {
   readonly http2: ClientConnection
+  readonly windows: ReceiveWindows
   readonly streams: HeardStream[] = []
   readonly events: string[] = []
   readonly faults: ConnectionFault[] = []
   readonly debugData: Buffer[] = []
   /** Milliseconds. */
   time = 1_000
-  /** Sizes of windows that were said to be of use. */
-  readonly bandwidths: number[] = []
-  /** What a session would do about it. */
-  onWanted: (bytes: number) => void = () => {}
   /** What was heard after a fault: nothing, always. */
   late = 0
+  /** Called one after the other, by ACKs of stream windows. */
+  readonly #acks: (() => void)[] = []
   readonly #sent: Frame[] = []
   readonly #parser = new FrameParser((frame) => this.#sent.push(frame))
 
   constructor({ settings = {}, windows = {} }: RigOptions = {}) {
-    const options: ConnectionOptions = { settings, windows: { ...WINDOWS, ...windows } }
-    this.http2 = new ClientConnection(options, this)
+    this.windows = toWindows({ ...WINDOWS, ...windows }, () => this.#acks.shift()?.())
+    this.http2 = new ClientConnection({ settings, windows: this.windows }, this)
     this.http2.start()
   }
 
@@ -152,6 +154,13 @@ export class Rig implements ConnectionListener {
     const fields = priority === null ? REQUEST : [...REQUEST, 'priority', priority]
     this.http2.open(stream, fields, !hasBody, null)
     return stream
+  }
+
+  /** Announces another stream window, unless it has that size. */
+  setStreamWindow(size: number, onAck = (): void => {}): void {
+    if (!this.windows.resize(size)) return
+    this.#acks.push(onAck)
+    this.http2.sendWindows()
   }
 
   receive(...chunks: readonly Buffer[]): void {
@@ -185,12 +194,6 @@ export class Rig implements ConnectionListener {
   onFault(fault: ConnectionFault): void {
     this.#hear(`fault ${fault.code}`)
     this.faults.push(fault)
-  }
-
-  onBandwidth(bytes: number): void {
-    this.bandwidths.push(bytes)
-    this.onWanted(bytes)
-    this.#hear('bandwidth')
   }
 
   now(): number {

@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
+import type { ReceiveWindows } from '../../../src/protocol/receive-windows.ts'
 import type {
   ConnectionOwner,
   Engine,
@@ -98,12 +99,8 @@ export class FakeConnection implements EngineConnection {
     return true
   }
 
-  announceWindow(): void {
-    this.events.push('announceWindow')
-  }
-
-  growConnectionWindow(): void {
-    this.events.push('growConnectionWindow')
+  sendWindows(): void {
+    this.events.push('sendWindows')
   }
 
   look(): void {}
@@ -133,10 +130,10 @@ export class FakeEngine implements Engine {
   connect(
     _context: EngineContext,
     socket: Socket,
-    streamWindow: number,
+    windows: ReceiveWindows,
     owner: ConnectionOwner,
   ): FakeConnection {
-    this.events.push(`connect with windows of ${streamWindow}`)
+    this.events.push(`connect with windows of ${windows.streamWindow}`)
     if (this.error !== null) throw this.error
     const connection = new FakeConnection(socket, owner, this.events)
     this.connections.push(connection)

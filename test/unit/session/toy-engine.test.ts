@@ -216,12 +216,11 @@ class ToyConnection implements EngineConnection {
   setRef(): void {}
   look(): void {}
   close(): void {}
-  announceWindow(): void {}
-  growConnectionWindow(): void {}
+  sendWindows(): void {}
 }
 
 const toyEngine: Engine = {
-  connect: (_context, socket, _streamWindow, owner) => new ToyConnection(socket, owner),
+  connect: (_context, socket, _windows, owner) => new ToyConnection(socket, owner),
 }
 
 const toToySession: SessionFactory = (context, id, openedFor) =>

@@ -43,7 +43,7 @@ describe('SessionStreams', () => {
       const { streams, add } = setUp()
       const [stream] = add(1) as [FakeStream]
       expect(streams).toMatchObject({ size: 1, live: 1 })
-      expect(stream.window).toBe(streams.windows.size)
+      expect(stream.window).toBe(streams.windows.streamWindow)
 
       expect(streams.delete(stream)).toBe(true)
       expect(streams).toMatchObject({ size: 0, live: 0 })
@@ -111,7 +111,7 @@ describe('SessionStreams', () => {
       let opened = 0
       for (; streams.hasRoom; opened++) add(1)
       expect(opened).toBeGreaterThan(0)
-      expect(opened * streams.windows.size).toBeLessThanOrEqual(4 * MIB)
+      expect(opened * streams.windows.streamWindow).toBeLessThanOrEqual(4 * MIB)
       expect(streams.isSaturated).toBe(true)
     })
   })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { toSessionOptions } from '../../../../src/options/session-options.ts'
-import type { Windowed } from '../../../../src/session/stream/stream-window.ts'
-import { StreamWindow } from '../../../../src/session/stream/stream-window.ts'
-import type { ClientOptions } from '../../../../types/client.ts'
+import { toSessionOptions } from '../../../src/options/session-options.ts'
+import type { Windowed } from '../../../src/protocol/receive-windows.ts'
+import { ReceiveWindows } from '../../../src/protocol/receive-windows.ts'
+import type { ClientOptions } from '../../../types/client.ts'
 
 const KIB = 1_024
 const MIB = 1_024 * KIB
@@ -26,8 +26,17 @@ function toRandom(seed: number): () => number {
 
 /** With windows of about 16 MiB at most and a bound of 256 MiB, unless the options say more. */
 function make(given: ClientOptions = {}, streams = 1) {
-  const window = new StreamWindow(toSessionOptions(given), streams)
   const all = new Set<FakeStream>()
+  const list = {
+    get size() {
+      return all.size
+    },
+    get items() {
+      return [...all]
+    },
+  }
+  const window = new ReceiveWindows(toSessionOptions(given), list, () => {})
+  window.begin(streams)
   /** Opens so many streams, or as many as there is room for, with a change of the window when one is due. */
   const open = (count: number, isHeld = false): number => {
     let opened = 0
@@ -35,11 +44,16 @@ function make(given: ClientOptions = {}, streams = 1) {
       const stream = new FakeStream(isHeld)
       all.add(stream)
       window.open(stream)
-      if (window.shrink(all.size)) window.acknowledge([...all])
+      if (window.announce() !== null) window.acknowledge(window.streamWindow)
     }
     return opened
   }
   return { window, streams: all, open }
+}
+
+/** @returns whether it has grown, which the peer was told */
+function grow(window: ReceiveWindows, enough?: number): boolean {
+  return window.grow(enough) && window.announce() === window.streamWindow
 }
 
 class FakeStream implements Windowed {
@@ -56,19 +70,19 @@ class FakeStream implements Windowed {
 /** A size that the caller has set. */
 const GIVEN = { initialWindowSize: 16 * MIB } as const
 
-describe('StreamWindow', () => {
+describe('the stream window', () => {
   describe('when it begins', () => {
     test('is as large as the caller has set it', () => {
-      expect(make(GIVEN).window.size).toBe(16 * MIB)
-      expect(make({ initialWindowSize: 1 }).window.size).toBe(1)
+      expect(make(GIVEN).window.streamWindow).toBe(16 * MIB)
+      expect(make({ initialWindowSize: 1 }).window.streamWindow).toBe(1)
     })
 
     test('has a size that a hundred streams may have, by default', () => {
-      expect(make().window.size).toBe(FIRST)
+      expect(make().window.streamWindow).toBe(FIRST)
     })
 
     test('is smaller when more streams may be opened before it can be changed', () => {
-      const sizes = [255, 256, 100_000].map((streams) => make({}, streams).window.size)
+      const sizes = [255, 256, 100_000].map((streams) => make({}, streams).window.streamWindow)
       expect(sizes).toEqual([FIRST, QUARTER, MIN_WINDOW])
     })
 
@@ -85,7 +99,7 @@ describe('StreamWindow', () => {
       },
     ])('is $size bytes with $largest and a bound of $bound', ({ largest, bound, size, maxStreams }) => {
       const { window } = make({ initialWindowSize: largest, maxSessionBuffer: bound })
-      expect([window.size, window.maxStreams, window.hasRoom]).toEqual([size, maxStreams, true])
+      expect([window.streamWindow, window.maxStreams, window.hasRoom]).toEqual([size, maxStreams, true])
     })
   })
 
@@ -93,15 +107,15 @@ describe('StreamWindow', () => {
     test('shrinks once half of the bound is used, and then leaves room for many more', () => {
       const { window, streams, open } = make(GIVEN)
       open(8)
-      expect(window.size).toBe(16 * MIB)
+      expect(window.streamWindow).toBe(16 * MIB)
       open(1)
-      expect(window.size).toBeLessThanOrEqual(4 * MIB)
+      expect(window.streamWindow).toBeLessThanOrEqual(4 * MIB)
       let changes = 0
       for (let count = 10; count <= 1_000; count++) {
-        const { size } = window
+        const { streamWindow: size } = window
         expect(open(1)).toBe(1)
-        expect(window.size).toBeLessThanOrEqual(size)
-        if (window.size !== size) changes++
+        expect(window.streamWindow).toBeLessThanOrEqual(size)
+        if (window.streamWindow !== size) changes++
       }
       expect(streams.size).toBe(1_000)
       expect(changes).toBeGreaterThan(0)
@@ -114,12 +128,12 @@ describe('StreamWindow', () => {
         const stream = new FakeStream()
         streams.add(stream)
         window.open(stream)
-        window.shrink(streams.size)
+        window.announce()
       }
       expect(streams.size).toBe(16)
-      expect(window.size).toBeLessThan(16 * MIB)
-      expect(window.shrink(streams.size)).toBe(false)
-      window.acknowledge([...streams])
+      expect(window.streamWindow).toBeLessThan(16 * MIB)
+      expect(window.announce()).toBeNull()
+      window.acknowledge(window.streamWindow)
       expect(window.hasRoom).toBe(true)
     })
 
@@ -149,19 +163,19 @@ describe('StreamWindow', () => {
     test('reports no change when it is the smallest already', () => {
       const { window, open } = make({ initialWindowSize: MIN_WINDOW })
       expect(open(100_000)).toBe(window.maxStreams)
-      expect(window.shrink(100_000)).toBe(false)
-      expect(window.size).toBe(MIN_WINDOW)
+      expect(window.announce()).toBeNull()
+      expect(window.streamWindow).toBe(MIN_WINDOW)
     })
   })
 
   describe('when a stream would be faster with a larger window', () => {
     test('grows more with fewer streams, up to what all of them may have', () => {
       const sizes = [512, 64, 16, 4, 1].map((count) => {
-        const { window, streams, open } = make({}, 100_000)
+        const { window, open } = make({}, 100_000)
         open(count)
-        expect(window.grow([...streams])).toBe(true)
-        expect(window.size * count).toBeLessThanOrEqual(256 * MIB)
-        return window.size
+        expect(grow(window)).toBe(true)
+        expect(window.streamWindow * count).toBeLessThanOrEqual(256 * MIB)
+        return window.streamWindow
       })
       expect(sizes).toEqual([...sizes].sort((a, b) => a - b))
       expect(new Set(sizes).size).toBeGreaterThan(3)
@@ -171,42 +185,42 @@ describe('StreamWindow', () => {
     test('leaves less room at once: the peer may use it from now on', () => {
       const { window, streams, open } = make({}, 100_000)
       open(4)
-      const { size } = window
-      expect(window.grow([...streams])).toBe(true)
-      expect(window.size).toBeGreaterThan(size)
-      expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.size))
+      const { streamWindow: size } = window
+      expect(grow(window)).toBe(true)
+      expect(window.streamWindow).toBeGreaterThan(size)
+      expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.streamWindow))
     })
 
     test('never shrinks by it, and reports no change when it is the largest', () => {
-      const { window, streams, open } = make(GIVEN)
+      const { window, open } = make(GIVEN)
       open(1)
-      expect(window.grow([...streams])).toBe(false)
-      expect(window.size).toBe(16 * MIB)
+      expect(grow(window)).toBe(false)
+      expect(window.streamWindow).toBe(16 * MIB)
     })
 
     test('waits for the ACK of a change before the next one', () => {
       const { window, streams, open } = make({}, 100_000)
       open(64)
-      expect(window.grow([...streams])).toBe(true)
+      expect(grow(window)).toBe(true)
       for (const stream of [...streams].slice(1)) {
         window.close(stream)
         streams.delete(stream)
       }
-      expect(window.grow([...streams])).toBe(false)
-      window.acknowledge([...streams])
-      expect(window.grow([...streams])).toBe(true)
+      expect(grow(window)).toBe(false)
+      window.acknowledge(window.streamWindow)
+      expect(grow(window)).toBe(true)
     })
 
     test('still counts what a stream holds from a larger window', () => {
       const { window, streams, open } = make(GIVEN)
       open(8, true)
       open(60)
-      expect(window.size).toBeLessThan(4 * MIB)
+      expect(window.streamWindow).toBeLessThan(4 * MIB)
       for (const stream of [...streams].slice(9)) {
         window.close(stream)
         streams.delete(stream)
       }
-      expect(window.grow([...streams])).toBe(true)
+      expect(grow(window)).toBe(true)
       const [held] = streams
       expect([held?.isHeld, held?.window]).toEqual([true, 16 * MIB])
     })
@@ -216,18 +230,18 @@ describe('StreamWindow', () => {
     /** Every window on the way down to the smallest, and up again. */
     function toSteps(options: ClientOptions, enough: (size: number) => number): number[] {
       const { window, streams, open } = make(options)
-      const sizes = [window.size]
+      const sizes = [window.streamWindow]
       const note = (): void => {
-        if (sizes.at(-1) !== window.size) sizes.push(window.size)
+        if (sizes.at(-1) !== window.streamWindow) sizes.push(window.streamWindow)
       }
       while (open(1) > 0 && streams.size < 10_000) note()
       for (const stream of [...streams].slice(1)) {
         window.close(stream)
         streams.delete(stream)
       }
-      while (window.grow([...streams], enough(window.size))) {
+      while (grow(window, enough(window.streamWindow))) {
         note()
-        window.acknowledge([...streams])
+        window.acknowledge(window.streamWindow)
       }
       return sizes
     }
@@ -247,7 +261,7 @@ describe('StreamWindow', () => {
 
     test('is used as the caller has set it', () => {
       for (const size of [16_384, 65_536, MIB, 16 * MIB]) {
-        expect(make({ initialWindowSize: size }).window.size).toBe(size)
+        expect(make({ initialWindowSize: size }).window.streamWindow).toBe(size)
       }
     })
   })
@@ -267,7 +281,7 @@ function play(seed: number): number {
   const [largest, bound] = [pick(1, 2 ** 31 - 1), pick(65_535, 2 ** 40)]
   const { window, streams } = make({ initialWindowSize: largest, maxSessionBuffer: bound }, pick(1, 200))
   /** What the peer has acknowledged, and what was announced since. */
-  const sizes = [window.size]
+  const sizes = [window.streamWindow]
   let changes = 0
   for (let step = 0; step < 400; step++) {
     const what = random()
@@ -278,17 +292,17 @@ function play(seed: number): number {
       const stream = new FakeStream(random() < 0.3)
       streams.add(stream)
       window.open(stream)
-      hasChanged = window.shrink(streams.size)
+      hasChanged = window.announce() !== null
     } else if (what < 0.6 && any !== undefined) {
       window.close(any)
       streams.delete(any)
-    } else if (what < 0.7 && streams.size > 0) hasChanged = window.grow([...streams])
+    } else if (what < 0.7 && streams.size > 0) hasChanged = grow(window)
     else if (what < 0.8 && any !== undefined) any.isHeld = !any.isHeld
     else if (what < 0.95 && sizes.length > 1) {
       sizes.shift()
-      window.acknowledge([...streams])
+      window.acknowledge(window.streamWindow)
     }
-    if (hasChanged) sizes.push(window.size)
+    if (hasChanged) sizes.push(window.streamWindow)
     if (hasChanged) changes++
     let total = 0
     for (const stream of streams) {
@@ -299,7 +313,8 @@ function play(seed: number): number {
     // One expect() for each step would take longer than all the rest.
     if (total > bound)
       expect.fail(`${streams.size} streams hold ${total} of ${bound}, in step ${step} of ${seed}`)
-    if (window.size < low || window.size > high) expect.fail(`${window.size} isn't from ${low} to ${high}`)
+    if (window.streamWindow < low || window.streamWindow > high)
+      expect.fail(`${window.streamWindow} isn't from ${low} to ${high}`)
   }
   return changes
 }

@@ -19,7 +19,7 @@ const SCARCE_PART = 4
  * are such streams, and credit is scarce, the window gives credit for unread bytes in advance, up to a bound. When
  * these bytes are read later, that credit is settled first.
  */
-export class ReceiveWindow {
+export class ConnectionWindow {
   /** The window when everything is read: what the peer may send at once. Bytes. */
   #size: number
   /** What the peer may send now. Bytes. */
@@ -32,6 +32,8 @@ export class ReceiveWindow {
   #overcommitted = 0
   /** The most that may be unread in all. Bytes. */
   readonly #maxHeld: number
+  /** The window has grown since the last `announce()`. */
+  #hasGrown = false
 
   /**
    * @param size the window that the peer knows already, or that will be announced in any case; bytes
@@ -94,10 +96,12 @@ export class ReceiveWindow {
     if (size <= this.#size) return
     this.#returned += size - this.#size
     this.#size = size
+    this.#hasGrown = true
   }
 
-  /** Whether the credit to announce is worth a WINDOW_UPDATE. */
+  /** Whether the credit to announce is worth a WINDOW_UPDATE: growth always is. */
   get isUpdateDue(): boolean {
+    if (this.#hasGrown) return true
     return this.#returned > 0 && this.#returned * UPDATE_PART >= this.#available + this.#returned
   }
 
@@ -105,6 +109,7 @@ export class ReceiveWindow {
   announce(): number {
     const increment = this.#returned
     this.#returned = 0
+    this.#hasGrown = false
     this.#available += increment
     return increment
   }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { ReceiveWindow } from '../../src/protocol/receive-window.ts'
+import { ConnectionWindow } from '../../src/protocol/connection-window.ts'
 import { Random } from './hpack/support.ts'
 
 /** A window, and what the other side knows of it. */
 class Observed {
-  readonly window: ReceiveWindow
+  readonly window: ConnectionWindow
   /** What the peer may still send. */
   credit: number
   /** Announced already, or due by `grow()`. */
   readonly overcommittable: number
 
   constructor(size: number, overcommittable: number) {
-    this.window = new ReceiveWindow(size, size + overcommittable)
+    this.window = new ConnectionWindow(size, size + overcommittable)
     this.credit = size
     this.overcommittable = overcommittable
   }

@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vitest/config'
 import { defineConfig } from 'vitest/config'
+import { OutcomeReporter } from './test/tools/outcome.ts'
 
 // The tests, and the children that they start, say which engine they mean, whatever the shell of a developer says.
 delete process.env.DODICI_ENGINE
 
 // `npm cit` passes no arguments on to the test script, so CI asks for its machine-readable report by environment.
-const report = process.env.TEST_REPORT
+const outcome = new OutcomeReporter(process.env.TEST_REPORT)
 
 /**
  * With TEST_SCOPE=sample, what depends on the line of Node runs as ever, and of the rest a part that is the same each time: neither
@@ -102,7 +103,7 @@ export default defineConfig({
     // An unhandled rejection or 'error' event is a bug of ours, whichever test was running.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,
-    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
+    reporters: ['default', outcome],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

@@ -19,6 +19,7 @@ import { setMember } from '../request/header-object.ts'
 import { toRawHeaders } from '../request/headers.ts'
 import type { Abortable } from './signal.ts'
 import { checkSignal, SignalLink } from './signal.ts'
+import { endUnsentBody } from './unsent-body.ts'
 
 /** Only a dispatcher's `dispatch` is needed. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>
@@ -169,6 +170,8 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     const callback = this.#callback
     this.#callback = null
     this.removeSignal()
+    // The dispatcher has refused the call: it hasn't touched the body.
+    if (this.controller === null) endUnsentBody(this.options, error)
     // undici's callbacks get `opaque` with an error as well.
     if (callback === null) return
     originalQueueMicrotask(() => this.settle(callback, error, { opaque: this.opaque } as TData))
@@ -183,25 +186,37 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
 /**
  * Both forms of undici's APIs: a promise, or a callback, which runs in its caller's async context.
  *
+ * @param options the caller's: its `opaque` goes with an error, and its `body` ends with a call that never begins
  * @param start checks the options and dispatches; when it throws, the error is the outcome
  */
 export function perform<TData>(
-  opaque: unknown,
+  options: { readonly opaque?: unknown } | null | undefined,
   callback: Callback<TData> | undefined,
   start: (settle: Callback<TData>) => void,
 ): Promise<TData> | undefined {
   if (callback === undefined) {
     return new Promise((resolve, reject) => {
-      start((error, data) => (error === null ? resolve(data) : reject(error)))
+      try {
+        start((error, data) => (error === null ? resolve(data) : reject(error)))
+      } catch (thrown) {
+        endUnsentBody(options, toError(thrown))
+        reject(thrown)
+      }
     })
   }
-  if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
+  if (typeof callback !== 'function') {
+    const error = invalid('callback', callback, 'a function')
+    endUnsentBody(options, error)
+    throw error
+  }
   const resource = new CallerContext()
   const settle: Callback<TData> = (error, data) => resource.runInAsyncScope(callback, null, error, data)
   try {
     start(settle)
   } catch (thrown) {
-    originalNextTick(settle, toError(thrown), { opaque: opaque ?? null })
+    const error = toError(thrown)
+    endUnsentBody(options, error)
+    originalNextTick(settle, error, { opaque: options?.opaque ?? null })
   }
   return undefined
 }

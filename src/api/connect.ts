@@ -23,7 +23,7 @@ export function connect<TOpaque>(
   options: ConnectOptions<TOpaque>,
   callback?: Callback<TunnelData<TOpaque>>,
 ): Promise<TunnelData<TOpaque>> | undefined {
-  return perform<TunnelData<TOpaque>>(options?.opaque, callback, (settle) => {
+  return perform<TunnelData<TOpaque>>(options, callback, (settle) => {
     checkApiOptions(options)
     const handler = new TunnelHandler(options, settle, `a tunnel to ${options.path}`)
     handler.dispatchBy(dispatcher, { ...options, method: 'CONNECT' })

@@ -10,10 +10,12 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { ResponseData } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
+import { toError } from '../errors/errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
 import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
+import { endUnsentBody } from './unsent-body.ts'
 
 type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
 type Resolve = (data: Data<unknown>) => void
@@ -135,6 +137,7 @@ function performPromised<TOpaque>(
     checkNoTunnel(options)
     new PromisedRequest(options, resolve, reject).dispatchBy(dispatcher, options)
   } catch (thrown) {
+    endUnsentBody(options, toError(thrown))
     reject(thrown)
   }
   // PromisedRequest resolves it with the opaque value of these very options.
@@ -154,7 +157,7 @@ export function request<TOpaque>(
   callback?: Callback<Data<TOpaque>>,
 ): Promise<Data<TOpaque>> | undefined {
   if (callback === undefined) return performPromised(dispatcher, options)
-  return perform<Data<TOpaque>>(options?.opaque, callback, (settle) => {
+  return perform<Data<TOpaque>>(options, callback, (settle) => {
     checkApiOptions(options)
     checkNoTunnel(options)
     const handler = new RequestHandler(options, settle)

@@ -180,7 +180,7 @@ export function stream<TOpaque>(
   factory: StreamFactory<TOpaque, HeaderForm>,
   callback?: Callback<Data<TOpaque>>,
 ): Promise<Data<TOpaque>> | undefined {
-  return perform<Data<TOpaque>>(options?.opaque, callback, (settle) => {
+  return perform<Data<TOpaque>>(options, callback, (settle) => {
     checkApiOptions(options)
     checkNoTunnel(options)
     if (typeof factory !== 'function') throw invalid('factory', factory, 'a function that returns a Writable')

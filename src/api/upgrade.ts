@@ -24,7 +24,7 @@ export function upgrade<TOpaque>(
   options: UpgradeOptions<TOpaque>,
   callback?: Callback<TunnelData<TOpaque>>,
 ): Promise<TunnelData<TOpaque>> | undefined {
-  return perform<TunnelData<TOpaque>>(options?.opaque, callback, (settle) => {
+  return perform<TunnelData<TOpaque>>(options, callback, (settle) => {
     checkApiOptions(options)
     const { protocol, method } = options
     if (protocol !== undefined && protocol !== null && typeof protocol !== 'string') {

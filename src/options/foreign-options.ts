@@ -44,10 +44,11 @@ export const FOREIGN_DISPATCHER_OPTIONS: ForeignOptions = new Map([
   ['keepAlive', foreign('refused', 'use pipelining: 0')],
   ['maxKeepAliveTimeout', foreign('refused', 'use keepAliveMaxTimeout')],
   ['socketTimeout', foreign('refused', 'use headersTimeout and bodyTimeout')],
-  // undici 6 obeys them.
+  // undici 6 obeys it.
   ['interceptors', foreign('refused', 'use compose()', isEmpty)],
-  ['maxRedirections', REDIRECTS],
-  ['throwOnError', STATUSES],
+  // undici 6 obeys them, 7 and 8 ignore them.
+  ['maxRedirections', { ...REDIRECTS, fate: 'warned' }],
+  ['throwOnError', { ...STATUSES, fate: 'warned' }],
   ['maxCachedSessions', foreign('warned', 'one TLS ticket is kept for each origin', (value) => value !== 0)],
   ['preferH2', foreign('accepted', 'HTTP/2 is preferred')],
   ['typeOfService', TOS],

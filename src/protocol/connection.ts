@@ -108,7 +108,7 @@ export class ClientConnection implements FlowOwner {
   }
 
   /** Whether another stream can be opened: ids aren't used up (RFC 9113 §5.1.1), and the connection isn't over. */
-  get canTake(): boolean {
+  get isOpen(): boolean {
     return this.#state !== 'over' && this.#streams.table.hasIds
   }
 

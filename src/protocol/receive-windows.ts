@@ -128,7 +128,7 @@ export class ReceiveWindows {
   }
 
   /** Whether the bound allows one more stream. */
-  get canTake(): boolean {
+  get hasRoom(): boolean {
     return this.#reserved + this.#usableWindow <= this.#options.maxSessionBuffer
   }
 

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { isSingleValue } from './field-names.ts'
 
 /** The trailers of a response that has none. */
-export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
+export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze({})
 
 /**
  * Up to so many entries of a list it is faster to look through the list than to ask the object whether a name has come.
@@ -75,10 +75,18 @@ export function setMember<TValue>(target: Record<string, TValue>, name: string, 
 }
 
 /**
- * The same of names in any case, as HTTP/1.1 has them.
+ * The same of names in any case, as HTTP/1.1 has them. Over HTTP/1.1 undici's objects inherit from Object.prototype, and
+ * so do these: `headers.hasOwnProperty()` is there.
  *
  * @param raw `[name, value, name, value, …]`, as the normalizer makes it
  */
 export function toHeaderObject(raw: readonly string[]): IncomingHttpHeaders {
-  return toResponseHeaders(raw.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text)))
+  const headers: Record<string, string | string[]> = {}
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    const value = raw[i + 1] as string
+    if (Object.hasOwn(headers, name)) join(headers, name, value)
+    else setMember(headers, name, name === 'set-cookie' ? [value] : value)
+  }
+  return headers
 }

@@ -10,7 +10,7 @@ import { isUint8Array } from '../core/realms.ts'
 import { invalidKind, show, showTarget, toInvalid } from '../core/validate.ts'
 import { InvalidArgumentError } from '../errors/errors.ts'
 import type { FieldName } from './field-names.ts'
-import { toFieldName } from './field-names.ts'
+import { isToken, toFieldName } from './field-names.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { getField, setField } from './wire-headers.ts'
 
@@ -92,19 +92,21 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** `connection: close` and `keep-alive` are for HTTP/1.1, whose dispatcher writes the field itself. */
+/**
+ * The connection options (RFC 9110 §7.6.1) are for HTTP/1.1, whose dispatcher writes the field itself: only `close`
+ * matters. `keep-alive` is the default, and undici ignores the names of fields, too.
+ */
 function readConnection(target: HeaderTarget, value: string): void {
   for (const option of value.split(',')) {
-    const name = option.trim().toLowerCase()
-    if (name !== 'close' && name !== 'keep-alive') {
+    const name = option.trim()
+    if (!isToken(name)) {
       throw toInvalid(
         "header 'connection'",
         showValue(target, 'connection', value),
-        "'close' or 'keep-alive': HTTP/2 has no connection-specific fields",
+        'tokens, separated by commas (RFC 9110 §7.6.1)',
       )
     }
-    // `keep-alive` is the default: undici ignores it, too.
-    if (name === 'close') target.reset = true
+    if (name.toLowerCase() === 'close') target.reset = true
   }
 }
 

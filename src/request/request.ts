@@ -379,9 +379,11 @@ function checkOrigin({ origin }: DispatchOptions, own: Origin): void {
     throw invalid('origin', origin, `${own.href}, the origin of this client`)
 }
 
-/** RFC 9110 §8.6: their content is meant to be there, so that they say when it is empty. */
+/** RFC 9110 §8.6: their content is meant to be there, so that they say when it is empty. undici has the same list. */
+const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
+
 function expectsBody(method: string): boolean {
-  return method === 'POST' || method === 'PUT' || method === 'PATCH'
+  return EXPECTS_BODY.has(method)
 }
 
 function toLengthError(announced: number, length: number): RequestContentLengthMismatchError {

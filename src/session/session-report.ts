@@ -11,7 +11,7 @@ import type { RequestTrace } from '../request/request-trace.ts'
 import type { WireHeaders } from '../request/wire-headers.ts'
 import type { EngineConnection } from './engine.ts'
 import type { Goaway } from './loss.ts'
-import type { SessionContext, SessionState } from './session.ts'
+import type { Session, SessionContext } from './session.ts'
 import type { SessionStreams } from './stream/session-streams.ts'
 import type { Transport } from './transport.ts'
 
@@ -84,14 +84,12 @@ export class SessionReport {
   }
 
   /** A snapshot of the session. @param connection null before there is one */
-  toStats(
-    state: SessionState['name'] | 'verifying',
-    streams: SessionStreams,
-    connection: EngineConnection | null,
-  ): SessionStats {
+  toStats(session: Session, streams: SessionStreams, connection: EngineConnection | null): SessionStats {
+    const engine = connection?.engine ?? this.#context.options.engine
+    const { isVerifying, state } = session
     return {
-      engine: connection?.engine ?? this.#context.options.engine,
-      state: state === 'closed' ? 'draining' : state,
+      engine,
+      state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
       openedFor: this.session.openedFor,
       streams: streams.size,
       peerLimit: streams.settings.peerLimit,

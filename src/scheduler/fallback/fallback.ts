@@ -104,7 +104,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   }
 
   /** Whether a further call has a place, where there is a fallback. */
-  get canTake(): boolean {
+  get hasRoom(): boolean {
     return this.#attempts.size + this.#leaving < this.#places
   }
 

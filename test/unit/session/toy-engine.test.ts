@@ -167,7 +167,7 @@ class ToyConnection implements EngineConnection {
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
-  get canTake(): boolean {
+  get isOpen(): boolean {
     return !this.isDestroyed
   }
 

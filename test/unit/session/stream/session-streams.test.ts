@@ -75,31 +75,31 @@ describe('SessionStreams', () => {
   })
 
   describe('when the peer has told its limit', () => {
-    test('has room up to that limit, and is full there', () => {
+    test('has room up to that limit, and is saturated there', () => {
       const { streams, add } = setUp()
       streams.settings.update({ maxConcurrentStreams: 2 })
       const [first] = add(1) as [FakeStream]
-      expect(streams.canTake()).toBe('yes')
+      expect(streams).toMatchObject({ hasRoom: true, isSaturated: false })
       add(1)
-      expect(streams.canTake()).toBe('full')
+      expect(streams).toMatchObject({ hasRoom: false, isSaturated: true })
       streams.delete(first)
-      expect(streams.canTake()).toBe('yes')
+      expect(streams).toMatchObject({ hasRoom: true, isSaturated: false })
     })
 
-    test('has no room with a limit of 0, and is not full', () => {
+    test('has no room with a limit of 0, and is not saturated', () => {
       const { streams } = setUp()
       streams.settings.update({ maxConcurrentStreams: 0 })
-      expect(streams.canTake()).toBe('soon')
+      expect(streams).toMatchObject({ hasRoom: false, isSaturated: false })
     })
   })
 
   describe('when the peer has not told its limit', () => {
-    test("has room for the caller's limit, and is not full", () => {
+    test("has room for the caller's limit, and is not saturated", () => {
       const { streams, add } = setUp({ maxConcurrentStreams: 3 })
       add(2)
-      expect(streams.canTake()).toBe('yes')
+      expect(streams).toMatchObject({ hasRoom: true, isSaturated: false })
       add(1)
-      expect(streams.canTake()).toBe('soon')
+      expect(streams).toMatchObject({ hasRoom: false, isSaturated: false })
     })
   })
 
@@ -109,10 +109,10 @@ describe('SessionStreams', () => {
       const { streams, add } = setUp({ initialWindowSize: MIB, maxSessionBuffer: 4 * MIB })
       streams.settings.update({})
       let opened = 0
-      for (; streams.canTake() === 'yes'; opened++) add(1)
+      for (; streams.hasRoom; opened++) add(1)
       expect(opened).toBeGreaterThan(0)
       expect(opened * streams.windows.streamWindow).toBeLessThanOrEqual(4 * MIB)
-      expect(streams.canTake()).toBe('full')
+      expect(streams.isSaturated).toBe(true)
     })
   })
 

@@ -55,11 +55,16 @@ describe('the header object of a raw list', () => {
     expect(toPlain(toHeaderObject(raw))).toEqual({ 'x-a': '1, 2', 'set-cookie': ['a', 'b'], etag: 'c' })
   })
 
-  it('has no prototype', () => {
-    expect(Object.getPrototypeOf(toHeaderObject(['a', 'b']))).toBe(null)
-    const hostile = toHeaderObject(['__proto__', 'a'])
-    expect(Object.getPrototypeOf(hostile)).toBe(null)
-    expect(Object.keys(hostile)).toEqual(['__proto__'])
+  it.each([
+    ['a', 'b'],
+    ['__proto__', 'a'],
+    ['__proto__', 'a', '__proto__', 'b'],
+    ['Constructor', 'a'],
+  ])('inherits from Object.prototype, as undici has it over HTTP/1.1: %j', (...raw) => {
+    const headers = toHeaderObject(raw)
+    expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
+    expect(Object.keys(headers)).toEqual([raw[0]?.toLowerCase()])
+    expect(headers.hasOwnProperty).toBe(Object.prototype.hasOwnProperty)
   })
 
   it('leaves a name without a value out', () => {

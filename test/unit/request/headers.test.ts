@@ -365,6 +365,11 @@ describe('addHeaders', () => {
       ['connection', 'close, keep-alive'],
       ['connection', 'keep-alive,close'],
       ['connection', ['close', 'keep-alive']],
+      // Over HTTP/1.1 undici takes any option, and writes none but these two.
+      ['connection', 'x-a'],
+      ['connection', 'keep-alive, x-a'],
+      ['connection', 'close, te'],
+      ['connection', 'upgrade'],
       ['keep-alive', 'timeout=5, max=100'],
       ['Keep-Alive', ['timeout=5', 'max=100']],
     ])('drops what HTTP/1.1 users send: %s: %s', (name, value) => {
@@ -374,16 +379,9 @@ describe('addHeaders', () => {
       ])
     })
 
-    test.each([
-      'upgrade',
-      'close, te',
-      'keep-alive, x-a',
-      'x-a',
-      '',
-      'close;',
-    ])('refuses connection: %j', (value) => {
+    test.each(['', 'close;', 'close,', 'two words'])('refuses connection: %j', (value) => {
       expect(toRefusal({ Connection: value })).toBe(
-        `Invalid header 'connection': got "${value}", expected 'close' or 'keep-alive': HTTP/2 has no connection-specific fields`,
+        `Invalid header 'connection': got "${value}", expected tokens, separated by commas (RFC 9110 §7.6.1)`,
       )
     })
 

@@ -323,7 +323,9 @@ describe('Request', () => {
   })
 
   describe('when there is no body', () => {
-    test.each(['POST', 'PUT', 'PATCH'])('sends content-length: 0 with %s', (method) => {
+    const WITH_BODY = ['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH']
+
+    test.each(WITH_BODY)('sends content-length: 0 with %s', (method) => {
       const request = make({ method })
       expect(toFields(request.wire)['content-length']).toBe('0')
       expect(request.body).toBe(NO_BODY)
@@ -335,7 +337,7 @@ describe('Request', () => {
       'DELETE',
       'OPTIONS',
       'TRACE',
-      'QUERY',
+      'query',
       'X',
     ])('sends no content-length with %s', (method) => {
       expect('content-length' in toFields(make({ method }).wire)).toBe(false)

@@ -13,8 +13,6 @@ import type { OpenStreams } from './open-streams.ts'
 import type { Output } from './output.ts'
 import { ConnectionFault, protocolError } from './protocol-error.ts'
 import type { ReceiveWindows } from './receive-windows.ts'
-import { SentPings } from './sent-pings.ts'
-import { SentSettings } from './sent-settings.ts'
 import type { OwnSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE, ServerSettings, toSettingList } from './settings.ts'
 
@@ -36,8 +34,6 @@ export class ConnectionFrames implements ConnectionFrameListener {
   readonly #output: Output
   readonly #budget: FrameBudget
   readonly #listener: ServerListener
-  readonly #sentSettings = new SentSettings()
-  readonly #sentPings = new SentPings()
   /** The last stream of the latest GOAWAY; Infinity before the first. */
   #lastGoaway = Number.POSITIVE_INFINITY
 
@@ -63,20 +59,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     const { streamWindow } = this.#windows
     this.#output.writer.preface()
     this.#output.writer.settings(toSettingList(settings, streamWindow))
-    this.#sentSettings.add({ headerTableSize, streamWindow })
-    this.#output.requestFlush()
-  }
-
-  /** Announces the sizes of windows that have changed. */
-  sendWindows(): void {
-    const { flow, table } = this.#streams
-    const streamWindow = flow.announce(table.values())
-    if (streamWindow !== null) this.#sentSettings.add({ headerTableSize: null, streamWindow })
-  }
-
-  /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
-  sendPing(onAck: () => void): void {
-    this.#output.writer.ping(0, this.#sentPings.add(onAck), false)
+    this.#output.sentSettings.add({ headerTableSize, streamWindow })
     this.#output.requestFlush()
   }
 
@@ -106,12 +89,12 @@ export class ConnectionFrames implements ConnectionFrameListener {
   }
 
   onSettingsAck(): void {
-    const { headerTableSize, streamWindow } = this.#sentSettings.acknowledge()
+    const { headerTableSize, streamWindow } = this.#output.sentSettings.acknowledge()
     if (headerTableSize === null) {
       this.#windows.acknowledge(streamWindow)
     } else {
       this.#decoder.setTableSize(headerTableSize)
-      this.#streams.flow.onFirstAck(this.#streams.table.values())
+      this.#streams.flow.onFirstAck()
     }
   }
 
@@ -119,7 +102,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     const low = bytes.readUInt32BE(start + 4)
     if (isAck) {
       // An ACK of a PING that was never sent: harmless, but charged to the peer's budget.
-      if (!this.#sentPings.acknowledge(low)) this.#budget.spend()
+      if (!this.#output.sentPings.acknowledge(low)) this.#budget.spend()
       return
     }
     this.#budget.spend()

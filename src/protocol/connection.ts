@@ -10,7 +10,7 @@ import { getField } from '../request/wire-headers.ts'
 import type { ServerListener } from './connection-frames.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import { MAX_BLOCK_SIZE } from './field-block.ts'
-import type { FlowOwner, ReceiveFlow } from './flow-control.ts'
+import type { ReceiveFlow } from './flow-control.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
 import { HpackDecoder } from './hpack/decoder.ts'
@@ -66,7 +66,7 @@ type ConnectionState = 'open' | 'leaving' | 'over'
  * Brings the frames of a connection to its streams. It has no socket and no timer: the owner passes in the bytes that
  * were read, and writes the bytes that `flush()` hands over.
  */
-export class ClientConnection implements FlowOwner {
+export class ClientConnection {
   /** The PINGs that we have sent, as a server that counts them would count. */
   readonly pings = new PingLedger()
   /** Hears what becomes of the data that has come, and gives its credit back. */
@@ -84,9 +84,10 @@ export class ClientConnection implements FlowOwner {
     const { headerTableSize = DEFAULT_TABLE_SIZE, maxFrameSize } = options.settings
     this.#options = options
     this.#listener = listener
-    this.#budget = new FrameBudget(() => listener.now(), options.windows.mostUnderWay)
+    const now = (): number => listener.now()
+    this.#budget = new FrameBudget(now, options.windows.mostUnderWay)
     this.#output = new Output(listener)
-    this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this)
+    this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this.pings, now)
     this.flow = this.#streams.flow
     // Until its ACK the peer may use the protocol's default table size as well.
     const decoder = new HpackDecoder(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), MAX_LIST_SIZE)
@@ -254,12 +255,12 @@ export class ClientConnection implements FlowOwner {
 
   /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
   ping(onAck: () => void): void {
-    this.#frames.sendPing(onAck)
+    this.#output.ping(onAck)
   }
 
   /** Announces the sizes of windows that have changed. */
   sendWindows(): void {
-    this.#frames.sendWindows()
+    this.flow.announce()
   }
 
   /**
@@ -276,9 +277,5 @@ export class ClientConnection implements FlowOwner {
   stop(): void {
     this.#state = 'over'
     this.#reader.stop()
-  }
-
-  now(): number {
-    return this.#listener.now()
   }
 }

@@ -9,20 +9,8 @@ import { DEFAULT_WINDOW } from './frames.ts'
 import type { Output } from './output.ts'
 import type { PingLedger } from './ping-ledger.ts'
 import type { ReceiveWindows } from './receive-windows.ts'
-import { toWindowSetting } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
-
-/** Gives the time, and sends PINGs. */
-export interface FlowOwner {
-  /** The PINGs that we have sent, as a server that counts them would count. */
-  readonly pings: PingLedger
-  /** Milliseconds since some fixed point. */
-  now(): number
-  /** Sends a PING. @param onAck isn't called when the connection ends first */
-  ping(onAck: () => void): void
-  /** Announces the sizes of windows that have changed. */
-  sendWindows(): void
-}
+import type { StreamTable } from './stream-table.ts'
 
 /** WINDOW_UPDATE goes out when one part of this many of the window was read. */
 const UPDATE_PART = 2
@@ -30,8 +18,10 @@ const UPDATE_PART = 2
 /** The credit of one connection and its streams: what is read, unread, and given back. */
 export class ReceiveFlow {
   readonly #windows: ReceiveWindows
+  readonly #table: StreamTable
   readonly #output: Output
-  readonly #owner: FlowOwner
+  readonly #pings: PingLedger
+  readonly #now: () => number
   readonly #meter = new BandwidthMeter()
   readonly #onMeasured = (): void => this.#adapt()
   /** The peer has acknowledged our first SETTINGS. */
@@ -39,10 +29,19 @@ export class ReceiveFlow {
   /** The number of open streams that have no unread data. */
   #reading = 0
 
-  constructor(windows: ReceiveWindows, output: Output, owner: FlowOwner) {
+  /** @param pings the PINGs that we have sent @param now milliseconds since some fixed point */
+  constructor(
+    windows: ReceiveWindows,
+    table: StreamTable,
+    output: Output,
+    pings: PingLedger,
+    now: () => number,
+  ) {
     this.#windows = windows
+    this.#table = table
     this.#output = output
-    this.#owner = owner
+    this.#pings = pings
+    this.#now = now
   }
 
   /** Bytes that were received and not read yet, of all streams. */
@@ -86,23 +85,19 @@ export class ReceiveFlow {
    * applies SETTINGS as RFC 9113 §6.9.2 says would have that twice. With a smaller size it is needed, too: the bytes
    * read under the larger window may be more than the whole smaller one, and no further data would come in to trigger a
    * WINDOW_UPDATE.
-   *
-   * @returns the size that SETTINGS have, in bytes; null when none were sent
    */
-  announce(streams: Iterable<Http2Stream>): number | null {
+  announce(): void {
     const before = this.#streamWindow
     const size = this.#windows.announce()
     if (this.#windows.connection.isUpdateDue) this.#announceConnection()
-    if (size === null) return null
-    this.#output.writer.settings(toWindowSetting(size))
-    this.#output.requestFlush()
+    if (size === null) return
+    this.#output.streamWindow(size)
     const growth = this.#streamWindow - before
-    for (const stream of streams) {
+    for (const stream of this.#table.values()) {
       stream.receiveWindow += growth
       stream.leastWindow = Math.min(stream.leastWindow, size)
       this.#update(stream)
     }
-    return size
   }
 
   /**
@@ -111,11 +106,11 @@ export class ReceiveFlow {
    * A stream that was open before a later, smaller size was announced keeps its window: Bun's server (1.4) acknowledges
    * the size, and gives it only to streams that are opened later. The connection window bounds what comes.
    */
-  onFirstAck(streams: Iterable<Http2Stream>): void {
+  onFirstAck(): void {
     const before = this.#streamWindow
     this.#hasAck = true
     const change = this.#streamWindow - before
-    for (const stream of streams) stream.receiveWindow += change
+    for (const stream of this.#table.values()) stream.receiveWindow += change
   }
 
   /** Counts bytes that were received on any stream. @returns false when the peer has exceeded the connection window */
@@ -175,13 +170,12 @@ export class ReceiveFlow {
 
   /** Half a window was read: only then enough data comes in to measure the path. */
   #measure(): void {
-    const { pings } = this.#owner
     // The data that is read now may have come before the ACK of the last PING. Then another PING would be a strike.
-    if (!this.#windows.mayGrow || !pings.isFree) return
-    const now = this.#owner.now()
+    if (!this.#windows.mayGrow || !this.#pings.isFree) return
+    const now = this.#now()
     if (!this.#meter.begin(now)) return
-    pings.onSent(now, true)
-    this.#owner.ping(this.#onMeasured)
+    this.#pings.onSent(now, true)
+    this.#output.ping(this.#onMeasured)
   }
 
   /** Sends WINDOW_UPDATE for the bytes that were read. */
@@ -209,12 +203,12 @@ export class ReceiveFlow {
   }
 
   #adapt(): void {
-    const now = this.#owner.now()
-    this.#owner.pings.onAck(now)
+    const now = this.#now()
+    this.#pings.onAck(now)
     const bytes = this.#meter.end(now)
     if (bytes === 0) return
     const hasGrown = this.#windows.adapt(bytes)
-    if (hasGrown) this.#owner.sendWindows()
+    if (hasGrown) this.announce()
     this.#meter.conclude(now, hasGrown)
   }
 }

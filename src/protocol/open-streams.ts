@@ -5,11 +5,11 @@
  */
 
 import { ErrorCode } from '../errors/error-codes.ts'
-import type { FlowOwner } from './flow-control.ts'
 import { ReceiveFlow } from './flow-control.ts'
 import { DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
 import type { FrameBudget } from './limits.ts'
 import type { Output } from './output.ts'
+import type { PingLedger } from './ping-ledger.ts'
 import { ConnectionFault } from './protocol-error.ts'
 import type { ReceiveWindows } from './receive-windows.ts'
 import type { Http2Stream } from './stream.ts'
@@ -28,11 +28,18 @@ export class OpenStreams implements UploadOwner {
   readonly #output: Output
   readonly #budget: FrameBudget
 
-  constructor(windows: ReceiveWindows, output: Output, budget: FrameBudget, owner: FlowOwner) {
+  /** @param pings the PINGs that we have sent @param now milliseconds since some fixed point */
+  constructor(
+    windows: ReceiveWindows,
+    output: Output,
+    budget: FrameBudget,
+    pings: PingLedger,
+    now: () => number,
+  ) {
     this.#output = output
     this.#budget = budget
     this.uploads = new UploadQueue(output.writer, this.table, DEFAULT_WINDOW, this)
-    this.flow = new ReceiveFlow(windows, output, owner)
+    this.flow = new ReceiveFlow(windows, this.table, output, pings, now)
   }
 
   /** HEADERS were sent. @param sendWindow the peer's SETTINGS_INITIAL_WINDOW_SIZE, in bytes */

@@ -8,6 +8,9 @@ import type { ByteSink } from './frame-writer.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_FRAME_SIZE } from './frames.ts'
 import { HpackEncoder } from './hpack/encoder.ts'
+import { SentPings } from './sent-pings.ts'
+import { SentSettings } from './sent-settings.ts'
+import { toWindowSetting } from './settings.ts'
 
 /** Flushes the output. */
 export interface OutputListener {
@@ -28,10 +31,12 @@ export interface OutputListener {
  */
 type Hurry = 'none' | 'patient' | 'urgent'
 
-/** The frames that wait to be sent, and whether the listener was told of them. */
+/** The frames that wait to be sent, whether the listener was told of them, and what waits for its ACK. */
 export class Output {
   readonly encoder = new HpackEncoder()
   readonly writer = new FrameWriter(this.encoder, DEFAULT_FRAME_SIZE)
+  readonly sentPings = new SentPings()
+  readonly sentSettings = new SentSettings()
   readonly #listener: OutputListener
   #hurry: Hurry = 'none'
   /** Uploads that begin in the next turn of the event loop. */
@@ -63,6 +68,19 @@ export class Output {
     if (this.#hurry !== 'none') return
     this.#hurry = 'patient'
     this.#listener.onOutput(true)
+  }
+
+  /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
+  ping(onAck: () => void): void {
+    this.writer.ping(0, this.sentPings.add(onAck), false)
+    this.requestFlush()
+  }
+
+  /** Sends SETTINGS with another SETTINGS_INITIAL_WINDOW_SIZE. @param size bytes */
+  streamWindow(size: number): void {
+    this.writer.settings(toWindowSetting(size))
+    this.sentSettings.add({ headerTableSize: null, streamWindow: size })
+    this.requestFlush()
   }
 
   /** An upload begins in the next turn of the event loop. {@link onUploadTurn} follows. */

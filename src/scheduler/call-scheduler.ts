@@ -32,7 +32,6 @@ import type { OriginMemory } from '../session/origin-memory.ts'
 import type { SessionFactory } from '../session/session.ts'
 import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
-import type { RoomListener } from './fallback/fallback.ts'
 import { Fallback } from './fallback/fallback.ts'
 import type { RepeatPermit } from './repeat-permit.ts'
 import type { ReplayTerms } from './replay.ts'
@@ -44,7 +43,7 @@ import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 
 /** Holds calls in a queue, and gives the sessions the calls that they have room for. */
-export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomListener {
+export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly deadlines: Deadlines
   readonly onFlow = (): void => this.#sessions.updateRefs()
   readonly #origin: Origin
@@ -87,7 +86,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     this.#events = events
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
-    this.#fallback = new Fallback(options, connections.http1, clock, memory, events, this)
+    this.#fallback = new Fallback(options, connections.http1, clock, memory, events, () => {
+      if (this.#waiting.size > 0) this.#serveWaiting()
+    })
     this.#replayTerms = { replaySafe: options.replaySafe, hasFallback: this.#fallback.isThere }
     const { exchange } = this.#fallback
     const { sessions } = connections
@@ -260,10 +261,6 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     // A call that ends while it is being opened makes room at once. The loop that opens it uses that room.
     const isWanted = this.#waiting.size > 0 || this.#needsDrain
     if (!this.#pump.isRunning && isWanted) this.#serveWaiting()
-  }
-
-  onFallbackRoom(): void {
-    if (this.#waiting.size > 0) this.#serveWaiting()
   }
 
   /**

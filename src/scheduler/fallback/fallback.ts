@@ -23,12 +23,6 @@ import type { FallbackListener } from './fallback-events.ts'
 import type { FallbackRoute } from './own-fallback.ts'
 import { OwnFallback } from './own-fallback.ts'
 
-/** The owner of the calls. */
-export interface RoomListener {
-  /** The place of an attempt is free. */
-  onFallbackRoom(): void
-}
-
 /** The caller's dispatcher, or one of the kind that is built into Node, which Dodici makes and ends itself. */
 export class Fallback implements FallbackOwner, FallbackListener {
   /** Where connections of either protocol change hands; null with a dispatcher of the caller's, or none. */
@@ -47,7 +41,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   #connected = 0
   /** What has ended the attempts that were left at the end. Null: there was none, or the end hasn't come. */
   #endError: Error | null = null
-  readonly #listener: RoomListener
+  readonly #onRoom: () => void
   readonly #attempts = new UnorderedList<FallbackAttempt>()
   /** Keeps the process alive while attempts wait for a connection: the connecting code may have no socket meanwhile. */
   readonly #hold: Hold
@@ -56,19 +50,22 @@ export class Fallback implements FallbackOwner, FallbackListener {
   /** How many attempts are done whose connections aren't free yet. */
   #leaving = 0
 
-  /** @param connections how many connections of HTTP/1.1 there may be; Infinity for any number */
+  /**
+   * @param connections how many connections of HTTP/1.1 there may be; Infinity for any number
+   * @param onRoom called when the place of an attempt is free
+   */
   constructor(
     options: ResolvedClientOptions,
     connections: number,
     clock: Clock,
     memory: OriginMemory,
     events: ConnectionEvents,
-    listener: RoomListener,
+    onRoom: () => void,
   ) {
     const { connect, fallback, http1 } = options
     this.#memory = memory
     this.#events = events
-    this.#listener = listener
+    this.#onRoom = onRoom
     this.#hold = new Hold(clock)
     this.#connect = connect
     this.#own = fallback === undefined ? new BuiltinFallback(options, clock) : toOwn(fallback)
@@ -162,7 +159,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   /** undici has had a turn of the event loop since the response has ended: only then does it use a connection again. */
   static leave(fallback: Fallback): void {
     fallback.#leaving--
-    fallback.#listener.onFallbackRoom()
+    fallback.#onRoom()
   }
 
   /** Fails the calls that are left, and settles when Dodici's own connections are gone. */

@@ -11,20 +11,11 @@ import type { Http2Stream } from '../../protocol/stream.ts'
 import { canSend } from '../../protocol/stream-state.ts'
 import type { SendableBody } from '../../request/body-source.ts'
 import type { WireHeaders } from '../../request/wire-headers.ts'
+import type { StreamOwner } from '../engine.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
 import type { Transport } from '../transport.ts'
-
-/** The part of the session, and of the stream, that sending needs. */
-export interface OutgoingOwner {
-  /** Null until it is connected. */
-  readonly socket: Transport | null
-  /** An upload is held up. @param sessionWindow bytes that the peer still takes on this session */
-  onStall(streamId: number, sessionWindow: number): void
-  /** Whether its tunnel keeps the process alive may have changed. */
-  updateRef(): void
-}
 
 type Callback = (error?: Error | null) => void
 
@@ -86,7 +77,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   readonly #stream: Http2Stream
   readonly #http2: ClientConnection
   readonly #call: Call
-  readonly #owner: OutgoingOwner
+  readonly #owner: StreamOwner
   /** Resets the stream. */
   readonly #reset: () => void
   /** Null for a tunnel. */
@@ -108,7 +99,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     stream: Http2Stream,
     http2: ClientConnection,
     call: Call,
-    owner: OutgoingOwner,
+    owner: StreamOwner,
     reset: () => void,
   ) {
     this.#stream = stream

@@ -239,6 +239,43 @@ export interface ClientOptions extends CallLimits, Http1Options {
   resetRate?: number | null | undefined
 
   /**
+   * After so long a session is replaced: another one is opened first, and takes the requests as soon as the server's
+   * SETTINGS have come on it. Then the old one finishes its streams, for {@link ClientOptions.sessionGracePeriod} at
+   * most, and is closed. The new connection resolves the name again. `0`: a session may get any age.
+   *
+   * The age of each session is up to 10 % less, by chance, so that sessions that were opened together aren't replaced
+   * together. A session that has had no requests for five seconds, or for half of that age, is closed without a
+   * successor. While no other connection can be made, the old session goes on serving.
+   *
+   * Without this option {@link ClientOptions.clientTtl} holds, undici's option for the same; and where this one is
+   * given, it holds over HTTP/1.1 as well, unless `clientTtl` is given, too.
+   *
+   * @default 0
+   */
+  maxSessionAge?: number | null | undefined
+
+  /**
+   * How many requests a session has at most; retries count. When a quarter of them is left, another session is opened,
+   * and the session is replaced as for {@link ClientOptions.maxSessionAge}. For servers that close a connection after
+   * so many requests, and that fail some of them (`keepalive_requests` of nginx). `0`: any number.
+   *
+   * Over HTTP/1.1 it is the default of {@link ClientOptions.maxRequestsPerClient}, which has no effect over HTTP/2.
+   *
+   * @default 0
+   */
+  maxSessionRequests?: number | null | undefined
+
+  /**
+   * How long the streams of a session may go on when it was replaced for its age or for its number of requests. What is
+   * left then ends with the connection, and fails with a `SocketError`; tunnels, too. Idempotent requests of which no
+   * part of a response has come are sent again. `0`: for ever; the next session is replaced for its age when these
+   * streams have ended.
+   *
+   * @default 300_000
+   */
+  sessionGracePeriod?: number | null | undefined
+
+  /**
    * Whether an idempotent request (see {@link DispatchOptions.idempotent}) is retried once when its session dies before
    * any part of the response has come. `false`: only a request that the server has provably not processed is retried.
    *

@@ -24,7 +24,8 @@ export interface Http1Options {
   /**
    * After so long a connection of HTTP/1.1 gets no new requests: it finishes those that it has, and is closed. `0`: it
    * may get any age. undici 6 and early versions of 7 don't have it: on Node 20 and 22 a connection that should have
-   * such an age brings a warning (`DODICI_UNKNOWN_OPTION`). It has no effect over HTTP/2.
+   * such an age brings a warning (`DODICI_UNKNOWN_OPTION`). Over HTTP/2 it is {@link ClientOptions.maxSessionAge},
+   * unless that is given; and that is this one's default.
    *
    * @default 0
    */
@@ -32,7 +33,7 @@ export interface Http1Options {
 
   /**
    * How many requests a connection of HTTP/1.1 serves before it is closed. `0`: any number. It has no effect over
-   * HTTP/2.
+   * HTTP/2, where {@link ClientOptions.maxSessionRequests} is the limit, which is this one's default.
    *
    * @default 0
    */

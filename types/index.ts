@@ -81,7 +81,15 @@ export type {
   TrailersIn,
   UpgradeData,
 } from './response.ts'
-export type { AgentStats, ClientStats, OpenReason, PoolStats, SessionStats } from './stats.ts'
+export type {
+  AgentStats,
+  ClientStats,
+  EndReason,
+  OpenReason,
+  PoolStats,
+  SessionEnds,
+  SessionStats,
+} from './stats.ts'
 export type {
   ConnectFunction,
   PipelineFunction,

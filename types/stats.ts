@@ -8,8 +8,37 @@ import type { EngineName } from './engine.ts'
  * - `replacement`: the previous one was lost, or retired by the server, while requests were left
  * - `crowded`: most places of another one were held by aborted requests, whose streams wait for their reset; that one
  *   is retired
+ * - `age`, `requests`: another one has reached {@link ClientOptions.maxSessionAge}, or comes near
+ *   {@link ClientOptions.maxSessionRequests}; that one is retired
  */
-export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded'
+export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded' | 'age' | 'requests'
+
+/**
+ * Why a session takes no more requests. The first reason counts:
+ *
+ * - `age`: {@link ClientOptions.maxSessionAge}
+ * - `requests`: {@link ClientOptions.maxSessionRequests}, or the connection has no stream ids left (RFC 9113 §5.1.1)
+ * - `idle`: {@link ClientOptions.keepAliveTimeout}
+ * - `crowded`: see {@link OpenReason}
+ * - `goaway`: the server has sent GOAWAY
+ * - `misdirected`: the server has responded with 421: it doesn't serve the origin on this connection
+ * - `lost`: the connection was lost, or was ended for an error
+ * - `unconnected`: no connection was made, or it speaks HTTP/1.1
+ * - `closed`: its dispatcher was closed or destroyed
+ */
+export type EndReason =
+  | 'age'
+  | 'requests'
+  | 'idle'
+  | 'crowded'
+  | 'goaway'
+  | 'misdirected'
+  | 'lost'
+  | 'unconnected'
+  | 'closed'
+
+/** How many sessions have closed, by the reason. */
+export type SessionEnds = Record<EndReason, number>
 
 /** A snapshot of one session. */
 export interface SessionStats {
@@ -27,6 +56,12 @@ export interface SessionStats {
 
   /** Why the session was opened. */
   openedFor: OpenReason
+
+  /** Why it takes no more requests. `null`: it does take some, or will. */
+  endedFor: EndReason | null
+
+  /** How many requests it has had: retries count, since each has a stream. */
+  requests: number
 
   /** How many streams are open. */
   streams: number
@@ -66,6 +101,9 @@ export interface ClientStats {
 
   /** Every session that isn't closed, the oldest first. */
   sessions: SessionStats[]
+
+  /** How many sessions have closed so far, by the reason. */
+  ended: SessionEnds
 }
 
 /** A snapshot of a `Pool`. */
@@ -90,6 +128,9 @@ export interface PoolStats {
 
   /** Every session that isn't closed, the oldest first. */
   sessions: SessionStats[]
+
+  /** How many sessions have closed so far, by the reason. */
+  ended: SessionEnds
 }
 
 /** A snapshot of an `Agent`: the stats of each origin's dispatcher, by origin. */

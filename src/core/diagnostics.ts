@@ -56,11 +56,11 @@ export const sessionChannels = Object.freeze({
   /** `{ session, socket }`: the session takes calls. */
   ready: channel('dodici:session:ready'),
   /**
-   * `{ session, goaway }`: the session takes no more calls. `goaway`:
-   * `{ code, lastStreamId, debugData }`, or null when this side began the shutdown.
+   * `{ session, goaway, reason }`: the session takes no more calls. `goaway`:
+   * `{ code, lastStreamId, debugData }`, or null when this side began the shutdown. `reason`: an `EndReason`.
    */
   draining: channel('dodici:session:draining'),
-  /** `{ session, cause }`; `cause` is null for a session that was closed on purpose. */
+  /** `{ session, cause, reason }`; `cause` is null for a session that was closed on purpose. */
   closed: channel('dodici:session:closed'),
   /** `{ session, rtt }`: the ACK of a PING has come, after `rtt` milliseconds. */
   ping: channel('dodici:session:ping'),

@@ -38,7 +38,8 @@ export class Client extends OriginDispatcher {
   get stats(): ClientStats {
     const { connected, pending, running } = this.scheduler
     const sessions = this.scheduler.toSessionStats()
-    return { connected: connected > 0, pending, running, size: pending + running, sessions }
+    const ended = this.scheduler.toSessionEnds()
+    return { connected: connected > 0, pending, running, size: pending + running, sessions, ended }
   }
 }
 

@@ -21,6 +21,7 @@ export class Http1Origin extends OriginDispatcher {
   /** How busy it is now: a snapshot. It has no sessions. */
   get stats(): ClientStats {
     const { connected, pending, running } = this.scheduler
-    return { connected: connected > 0, pending, running, size: pending + running, sessions: [] }
+    const ended = this.scheduler.toSessionEnds()
+    return { connected: connected > 0, pending, running, size: pending + running, sessions: [], ended }
   }
 }

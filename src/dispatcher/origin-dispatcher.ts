@@ -71,7 +71,10 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   }
 
   /** The source of the stats. */
-  protected get scheduler(): Pick<CallScheduler, 'pending' | 'running' | 'connected' | 'toSessionStats'> {
+  protected get scheduler(): Pick<
+    CallScheduler,
+    'pending' | 'running' | 'connected' | 'toSessionStats' | 'toSessionEnds'
+  > {
     return this.#scheduler
   }
 

@@ -42,7 +42,8 @@ export class Pool extends OriginDispatcher {
     const free = sessions.filter(
       ({ state, streams }) => streams === 0 && (state === 'ready' || state === 'verifying'),
     ).length
-    return { connected, free, pending, queued: pending, running, size: pending + running, sessions }
+    const ended = this.scheduler.toSessionEnds()
+    return { connected, free, pending, queued: pending, running, size: pending + running, sessions, ended }
   }
 }
 

@@ -64,6 +64,7 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ healthCheck: true, retryBudget: true, slowStart: true },
   ...{ clientTtl: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true },
   ...{ maxRequestsPerClient: true, pipelining: true },
+  ...{ maxSessionAge: true, maxSessionRequests: true, sessionGracePeriod: true },
 }
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */

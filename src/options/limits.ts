@@ -85,6 +85,7 @@ const MAX_COUNT = 2 ** 32 - 1
 const TIME = { unit: 'milliseconds', min: 0, max: MAX_DELAY, off: 0 } as const
 const ANY_SIZE = { unit: 'bytes', min: -1, max: Number.MAX_SAFE_INTEGER, off: -1 } as const
 const ANY_COUNT = { min: 1, max: MAX_COUNT, off: null } as const
+const SERVED = { unit: 'requests', min: 0, max: MAX_COUNT, off: 0 } as const
 
 /** A limit that can't be turned off. */
 function range<TUnit extends LimitRow['unit']>(min: number, max: number, unit: TUnit) {
@@ -133,6 +134,9 @@ export const SESSION_LIMITS = {
   pingTimeout: { default: 15_000, ...TIME, error: SocketError },
   resetBurst: { default: 800, ...ANY_COUNT, unit: 'resets', error: null },
   resetRate: { default: 30, ...range(1, 1_000_000, 'resets a second'), error: null },
+  maxSessionAge: { default: 0, ...TIME, error: null },
+  maxSessionRequests: { default: 0, ...SERVED, error: null },
+  sessionGracePeriod: { default: 300_000, ...TIME, error: SocketError },
 } as const satisfies Record<SessionLimitName, LimitRow>
 
 /** The limits of each connection of HTTP/1.1. undici has the same defaults. */
@@ -140,7 +144,7 @@ export const HTTP1_LIMITS = {
   keepAliveMaxTimeout: { default: 600_000, ...TIME, error: null },
   keepAliveTimeoutThreshold: { default: 2_000, ...TIME, error: null },
   clientTtl: { default: 0, ...TIME, error: null },
-  maxRequestsPerClient: { default: 0, min: 0, max: MAX_COUNT, unit: 'requests', off: 0, error: null },
+  maxRequestsPerClient: { default: 0, ...SERVED, error: null },
   pipelining: { default: 1, ...range(0, MAX_COUNT, 'requests'), error: null },
 } as const satisfies Record<Http1LimitName, LimitRow>
 
@@ -294,5 +298,8 @@ export function toSessionLimits(
     pingTimeout: toOne('pingTimeout'),
     resetBurst: toOne('resetBurst'),
     resetRate: toOne('resetRate'),
+    maxSessionAge: toOne('maxSessionAge'),
+    maxSessionRequests: toOne('maxSessionRequests'),
+    sessionGracePeriod: toOne('sessionGracePeriod'),
   }
 }

@@ -85,6 +85,8 @@ export interface ResolvedClientOptions {
   readonly captureStack: boolean
   readonly receiveLimits: ReceiveLimits
   readonly http1: ResolvedHttp1Options
+  /** Which option the age of connections of HTTP/1.1 comes from, where they have one. */
+  readonly ageOption: 'clientTtl' | 'maxSessionAge'
 }
 
 /** The engine where neither the option nor the environment names one, except on Bun. */
@@ -268,6 +270,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     captureStack: toBoolean('captureStack', options.captureStack, false),
     receiveLimits: toReceiveLimits(options),
     http1: toHttp1Options(options),
+    ageOption: (options.clientTtl ?? null) === null ? 'maxSessionAge' : 'clientTtl',
   })
 }
 
@@ -283,8 +286,11 @@ function toHttp1Options(options: ClientOptions): ResolvedHttp1Options {
     keepAliveTimeout: idle === 0 ? MAX_DELAY : idle,
     keepAliveMaxTimeout: longest === 0 ? MAX_DELAY : longest,
     keepAliveTimeoutThreshold: toLimit('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold),
-    clientTtl: toLimit('clientTtl', options.clientTtl),
-    maxRequestsPerClient: toLimit('maxRequestsPerClient', options.maxRequestsPerClient),
+    clientTtl: toLimit('clientTtl', options.clientTtl ?? options.maxSessionAge),
+    maxRequestsPerClient: toLimit(
+      'maxRequestsPerClient',
+      options.maxRequestsPerClient ?? options.maxSessionRequests,
+    ),
     pipelining: toLimit('pipelining', options.pipelining),
   })
 }

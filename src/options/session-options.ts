@@ -107,6 +107,8 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
   const toGiven = (name: keyof SessionLimits): [string, unknown] => {
     const value = options[name]
     if (name === 'initialWindowSize') return toOne(name, value, `h2Options.settings.${name}`, settings[name])
+    // undici's name, for any connection.
+    if (name === 'maxSessionAge' && (value ?? null) === null) return ['clientTtl', options.clientTtl]
     return isNested(name) ? toOne(name, value, `h2Options.${name}`, h2Options[name]) : [name, value]
   }
   const isGiven = (name: keyof SessionLimits): boolean => toGiven(name)[1] !== undefined

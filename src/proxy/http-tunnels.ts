@@ -43,9 +43,11 @@ export class HttpTunnels implements Tunnels {
     const { clientFactory, target, proxyTls } = options
     const { connectTimeout } = client
     if (clientFactory === null) {
-      const { keepAliveTimeout, pingTimeout } = client.session
+      const { keepAliveTimeout, pingTimeout, maxSessionAge } = client.session
       const fallback = new Http1Proxy(target, { connect: proxyTls, connectTimeout, socketPath: null }, clock)
-      const times = { connectTimeout, keepAliveTimeout, pingTimeout }
+      // Without an end: a session to an origin runs in a tunnel, and may have calls for as long as its own age lets it.
+      const age = { maxSessionAge, sessionGracePeriod: 0 }
+      const times = { connectTimeout, keepAliveTimeout, pingTimeout, ...age }
       const engine = client.isEngineGiven ? client.engine : undefined
       const common = { engine, connect: proxyTls, connections: null, h2c: false, fallback }
       this.#client = new Pool(target.href, { ...times, ...common })

@@ -18,9 +18,15 @@ const LONGEST_DELAY = 1_000
  * @returns milliseconds
  */
 export function toBackoffDelay(setbacks: number): number {
-  if (setbacks < 2) return 0
-  const longest = Math.min(FIRST_DELAY * 2 ** (setbacks - 2), LONGEST_DELAY)
-  return (longest * (1 + Math.random())) / 2
+  return setbacks < 2 ? 0 : toJitteredDelay(setbacks - 2, FIRST_DELAY, LONGEST_DELAY)
+}
+
+/**
+ * @param doublings how often the first delay is doubled
+ * @returns from half of that time to all of it, in milliseconds
+ */
+export function toJitteredDelay(doublings: number, first: number, longest: number): number {
+  return (Math.min(first * 2 ** doublings, longest) * (1 + Math.random())) / 2
 }
 
 /** Runs one such delay at a time. */

@@ -6,7 +6,7 @@
 
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import type { SessionStats } from '../../types/stats.ts'
+import type { SessionEnds, SessionStats } from '../../types/stats.ts'
 import type { Attempt } from '../call/attempt.ts'
 import { Call } from '../call/call.ts'
 import type { CallOwner } from '../call/call-owner.ts'
@@ -133,6 +133,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   /** Snapshots of the sessions that aren't closed. */
   toSessionStats(): SessionStats[] {
     return this.#sessions.toStats()
+  }
+
+  /** How many sessions have closed, by the reason. */
+  toSessionEnds(): SessionEnds {
+    return this.#sessions.toEnds()
   }
 
   /** Makes a call of a request. False when it has to wait. */

@@ -39,6 +39,11 @@ export class Relief {
     this.#onDue = onDue
   }
 
+  /** Whether a successor is connecting. */
+  get isRelieving(): boolean {
+    return this.#successor !== null
+  }
+
   /** The first of these sessions that needs a successor and may have one now; null for none. */
   find(sessions: Iterable<Session>): Session | null {
     for (const session of sessions) if (this.#isDue(session)) return session

@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { OpenReason, SessionStats } from '../../types/stats.ts'
+import type { EndReason, OpenReason, SessionEnds, SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import { AlpnError } from '../errors/errors.ts'
@@ -21,6 +21,8 @@ import type { ReconnectDemand } from './reconnect-policy.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
 import { Relief } from './relief.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay.ts'
+import type { RotationOwner, RotationReason } from './rotation.ts'
+import { Rotation } from './rotation.ts'
 import { SessionHeap } from './session-heap.ts'
 import type { SessionNeed } from './session-need.ts'
 
@@ -35,7 +37,7 @@ export interface SessionSetOwner extends ReconnectDemand {
 }
 
 /** Opens sessions while calls wait and all others are full, and replaces what is lost. */
-export class SessionSet implements SessionOwner, Http2Taker {
+export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   readonly #context: SessionContext
   readonly #toSession: SessionFactory
   readonly #owner: SessionSetOwner
@@ -49,6 +51,12 @@ export class SessionSet implements SessionOwner, Http2Taker {
   readonly #usable = new Set<Session>()
   readonly #reconnects: ReconnectPolicy
   readonly #relief: Relief
+  /** Null when a session may get any age, and have any number of requests. */
+  readonly #rotation: Rotation | null
+  readonly #ended: SessionEnds = {
+    ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, misdirected: 0 },
+    ...{ lost: 0, unconnected: 0, closed: 0 },
+  }
   /** The session that was opened last; null before the first, and once it has closed. */
   #newest: Session | null = null
   /** Sessions opened so far. */
@@ -82,6 +90,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
     this.#events = events
     this.#reconnects = new ReconnectPolicy(clock, owner, () => owner.onRoom())
     this.#relief = new Relief(clock, () => this.#relieve())
+    this.#rotation = Rotation.of(this, options.session, clock, deadlines)
   }
 
   /** How many take calls. */
@@ -109,6 +118,11 @@ export class SessionSet implements SessionOwner, Http2Taker {
     return [...this.#all].map((session) => session.toStats())
   }
 
+  /** How many sessions have closed, by the reason. */
+  toEnds(): SessionEnds {
+    return { ...this.#ended }
+  }
+
   /** A session that has room for a call with such a need, or null. The least loaded one, where any will do. */
   pick(need: SessionNeed): Session | null {
     if (need === 'none') return null
@@ -121,7 +135,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
   update(session: Session): void {
     // The only session of the heap keeps its place, whatever its load. `pick()` asks it for room anyway.
     if (this.#heap.size === 1 && this.#heap.first === session) return
-    if (session.hasRoom()) this.#heap.set(session)
+    if (session.hasRoom() && this.#rotation?.isPending(session) !== true) this.#heap.set(session)
     else this.#heap.delete(session)
   }
 
@@ -148,8 +162,24 @@ export class SessionSet implements SessionOwner, Http2Taker {
    * takes its calls.
    */
   #relieve(): void {
+    if (this.#rotation?.isReplacing === true) return
     const crowded = this.#newest?.state.name === 'connecting' ? null : this.#relief.find(this.#usable)
-    if (crowded !== null) this.#open('crowded', crowded)
+    if (crowded !== null) this.#open('crowded', (session) => this.#relief.begin(crowded, session))
+  }
+
+  openSuccessor(replaced: Session, reason: RotationReason): boolean {
+    if (this.#relief.isRelieving) return false
+    return this.#open(reason, (session) => this.#rotation?.begin(replaced, session))
+  }
+
+  retire(session: Session, reason: EndReason): void {
+    // The client has ended the session, not the peer.
+    this.#reconnects.exempt(session)
+    session.close(reason)
+  }
+
+  onAdmitted(successor: Session): void {
+    this.update(successor)
   }
 
   get mayChooseHttp2(): boolean {
@@ -167,19 +197,24 @@ export class SessionSet implements SessionOwner, Http2Taker {
     this.#owner.onRoom()
   }
 
-  /** @param crowded the session whose calls the new one takes; null for none */
-  #open(reason: OpenReason, crowded: Session | null): void {
-    if (this.#reconnects.mayConnect && !this.#isEnded) this.#add(reason, crowded, null)
+  /**
+   * @param onMade is told of the session that takes another one's calls, before it connects; null for any other session
+   * @returns whether one may be opened now
+   */
+  #open(reason: OpenReason, onMade: ((session: Session) => void) | null): boolean {
+    const mayConnect = this.#reconnects.mayConnect && !this.#isEnded
+    if (mayConnect) this.#add(reason, onMade, null)
+    return mayConnect
   }
 
   /** @param socket over which HTTP/2 was chosen; null: the session connects */
-  #add(reason: OpenReason, crowded: Session | null, socket: Socket | null): void {
+  #add(reason: OpenReason, onMade: ((session: Session) => void) | null, socket: Socket | null): void {
     const session = this.#toSession(this.#context, ++this.#opened, reason)
     this.#newest = session
     this.#isReplacing = false
     this.#all.add(session)
     this.#usable.add(session)
-    if (crowded !== null) this.#relief.begin(crowded, session)
+    onMade?.(session)
     session.start(socket)
   }
 
@@ -198,8 +233,9 @@ export class SessionSet implements SessionOwner, Http2Taker {
   end(error: Error | null, isGraceful: boolean): Promise<void> {
     this.#isEnded = true
     this.#reconnects.stop()
+    this.#rotation?.stop()
     for (const session of [...this.#all]) {
-      if (isGraceful) session.close(true)
+      if (isGraceful) session.close('closed', true)
       else session.destroy(error)
     }
     this.#gone ??= new Promise((resolve) => {
@@ -215,6 +251,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
 
   onSessionReady(session: Session): void {
     this.#context.memory.onHttp2()
+    this.#rotation?.onReady(session)
     this.update(session)
     this.#owner.onRoom()
     if (this.#all.has(session)) this.#events.onConnect()
@@ -223,23 +260,24 @@ export class SessionSet implements SessionOwner, Http2Taker {
   onSessionRoom(session: Session): void {
     this.update(session)
     const retired = this.#relief.onRoom(session)
-    if (retired !== null) this.onSessionIdle(retired)
+    if (retired !== null) this.retire(retired, 'crowded')
+    this.#rotation?.onRoom(session)
     this.#owner.onRoom()
   }
 
   onSessionLoad(session: Session): void {
     this.update(session)
     this.#relief.onLoad(session)
+    this.#rotation?.onLoad(session)
   }
 
   onSessionIdle(session: Session): void {
-    // The client has ended the session, not the peer.
-    this.#reconnects.exempt(session)
-    session.close()
+    this.retire(session, 'idle')
   }
 
   onSessionDraining(session: Session): void {
-    if (this.#leave(session)) this.#isReplacing = session.streams > 0 || this.waiting() > 0
+    if (this.#leave(session))
+      this.#isReplacing = this.#usable.size === 0 && (session.streams > 0 || this.waiting() > 0)
     // A session with streams may still get a response.
     if (session.streams === 0) this.#judge(session, null)
     this.#owner.onRoom()
@@ -249,9 +287,11 @@ export class SessionSet implements SessionOwner, Http2Taker {
     if (this.#leave(session) && wasReady) this.#isReplacing = this.waiting() > 0
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
+    this.#ended[session.endedFor ?? 'lost']++
     // A closed one keeps what had come of its peer: up to a header block of 1 MiB.
     if (session === this.#newest) this.#newest = null
     this.#relief.onClosed(session)
+    this.#rotation?.onClosed(session)
     // Before events are emitted: a listener that throws must not keep a destroy() from settling.
     if (this.#all.size === 0) this.#onAllClosed()
     if (wasReady) {
@@ -335,7 +375,9 @@ export class SessionSet implements SessionOwner, Http2Taker {
   #leave(session: Session): boolean {
     this.#heap.delete(session)
     this.#relief.onLeft(session)
-    return this.#usable.delete(session)
+    const wasUsable = this.#usable.delete(session)
+    this.#rotation?.onLeft(session)
+    return wasUsable
   }
 
   #judge(session: Session, cause: Error | null): void {

@@ -6,7 +6,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { OpenReason, SessionStats } from '../../types/stats.ts'
+import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Call } from '../call/call.ts'
 import { ConnectTimeoutError, DodiciError, toError } from '../errors/errors.ts'
 import { ConnectAlarm } from './connect/connect-alarm.ts'
@@ -33,7 +33,9 @@ import type { Transport } from './transport.ts'
 export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwner, KeepaliveTarget {
   heapIndex = -1
   readonly id: number
+  requests = 0
   responded = 0
+  endedFor: EndReason | null = null
   goaway: Goaway | null = null
   readonly #context: SessionContext
   readonly #report: SessionReport
@@ -48,10 +50,15 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   #settingsAlarm: ConnectAlarm | null = null
   readonly #processRef: ProcessRef
   readonly #linger: Linger
+  /** `close()` was called, and streams are left. */
+  #isGoawayDue = false
+  /** How many calls it may be given; Infinity for any number. */
+  readonly #maxRequests: number
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
     this.id = id
     this.#context = context
+    this.#maxRequests = context.options.session.maxSessionRequests || Number.POSITIVE_INFINITY
     this.#report = new SessionReport(context, id, openedFor)
     this.#streams = new SessionStreams(context, this)
     this.#processRef = new ProcessRef(context)
@@ -115,6 +122,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#streams.settings.offersExtendedConnect
   }
 
+  get idleAt(): number {
+    return this.#keepalive?.idleAt ?? Number.POSITIVE_INFINITY
+  }
+
   get isCrowded(): boolean {
     return this.#streams.isCrowded
   }
@@ -142,11 +153,13 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   hasRoom(): boolean {
     if (this.#state.name !== 'ready' || !this.#streams.hasRoom || this.isStale) return false
+    if (this.requests >= this.#maxRequests) return false
     return this.#connection?.isOpen === true
   }
 
   isSaturated(): boolean {
-    return this.#state.name === 'ready' && this.#streams.isSaturated && !this.isStale
+    if (this.#state.name !== 'ready' || this.isStale) return false
+    return this.#streams.isSaturated || this.requests >= this.#maxRequests
   }
 
   closeIfLost(): boolean {
@@ -166,6 +179,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   open(call: Call): void {
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
+    this.requests++
     const stream = this.#connection.toStream(call)
     if (this.#streams.add(stream)) this.#connection.sendWindows()
     this.#context.owner.onSessionLoad(this)
@@ -187,23 +201,30 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#report.toStats(this, this.#streams, this.#connection)
   }
 
-  close(isAwaited = false): void {
+  close(reason: EndReason, isAwaited = false): void {
+    this.endedFor ??= reason
     if (this.#state.name === 'connecting') {
       this.destroy(null)
     } else if (this.#connection !== null && this.#state.name !== 'closed') {
       if (isAwaited) this.#processRef.await()
-      this.#connection.close()
+      this.#isGoawayDue = true
+      if (this.liveStreams === 0) this.#sayGoaway()
       this.#drain()
     }
   }
 
   destroy(cause: Error | null): void {
     if (this.#state.name === 'closed') return
+    this.endedFor ??= 'closed'
     this.#attempt?.cancel()
     this.#streams.fail(cause)
     // Its `close` event tells the owner; without a socket there will be none.
     if (this.#connection === null) this.#close(cause)
     else this.#connection.cut()
+  }
+
+  cut(cause: Error): void {
+    this.onError(cause)
   }
 
   onStreamClosed(stream: EngineStream): void {
@@ -316,6 +337,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.goaway = toLatest(this.goaway, { code, lastStreamId, debugData })
+    this.endedFor ??= 'goaway'
     const { memory, options } = this.#context
     if (isOfPings({ code, lastStreamId, debugData })) {
       memory.onTooManyPings()
@@ -329,7 +351,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   #drain(): void {
     if (this.#move({ name: 'draining' })) {
-      this.#report.draining(this.goaway)
+      this.#report.draining(this.goaway, this.endedFor)
       this.#context.owner.onSessionDraining(this)
     }
     this.#lingerWhenIdle()
@@ -341,9 +363,20 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#lingerWhenIdle()
   }
 
+  /**
+   * Our GOAWAY comes behind the last stream: nghttp2 sends it ahead of the HEADERS that wait, and a server may refuse
+   * those then.
+   */
+  #sayGoaway(): void {
+    if (!this.#isGoawayDue) return
+    this.#isGoawayDue = false
+    this.#connection?.close()
+  }
+
   /** Without live streams, the session waits only for the peer's end and for cancelled streams. */
   #lingerWhenIdle(): void {
     if (this.#state.name !== 'draining' || this.liveStreams > 0) return
+    this.#sayGoaway()
     this.#linger.start()
     if (this.#streams.size === 0) this.#connection?.finish()
   }
@@ -369,13 +402,14 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   /** The one exit. */
   #close(cause: Error | null): void {
     const wasReady = this.#state.name !== 'connecting'
+    this.endedFor ??= wasReady ? 'lost' : 'unconnected'
     if (!this.#move({ name: 'closed', cause })) return
     this.#linger.stop()
     this.#settingsAlarm?.cancel()
     this.#keepalive?.stop()
     this.#processRef.stop()
     this.#streams.lose()
-    this.#report.closed(cause, wasReady)
+    this.#report.closed(cause, wasReady, this.endedFor)
     this.#context.owner.onSessionClosed(this, cause, wasReady)
   }
 

@@ -145,6 +145,11 @@ export class Keepalive implements Timed {
     return this.#trust === 'verifying'
   }
 
+  /** When the session stopped being needed; Infinity while it is needed. Milliseconds of the clock. */
+  get idleAt(): number {
+    return this.#idleAt
+  }
+
   /** The session is needed from now on. */
   onBusy(): void {
     const now = this.#deadlines.now()

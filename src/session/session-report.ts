@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { OpenReason, SessionStats } from '../../types/stats.ts'
+import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import { AlpnError } from '../errors/errors.ts'
 import type { RequestTrace } from '../request/request-trace.ts'
@@ -53,16 +53,16 @@ export class SessionReport {
     }
   }
 
-  draining(goaway: Goaway | null): void {
+  draining(goaway: Goaway | null, reason: EndReason | null): void {
     if (sessionChannels.draining.hasSubscribers) {
-      sessionChannels.draining.publish({ session: this.session, goaway })
+      sessionChannels.draining.publish({ session: this.session, goaway, reason })
     }
   }
 
   /** @param wasReady false when the session ended before it was ready */
-  closed(cause: Error | null, wasReady: boolean): void {
+  closed(cause: Error | null, wasReady: boolean, reason: EndReason): void {
     if (sessionChannels.closed.hasSubscribers)
-      sessionChannels.closed.publish({ session: this.session, cause })
+      sessionChannels.closed.publish({ session: this.session, cause, reason })
     // A session that has found HTTP/1.1, for the fallback, has not failed.
     if (cause instanceof AlpnError && cause.alpnProtocol !== null && this.#context.options.fallback !== null)
       return
@@ -91,6 +91,8 @@ export class SessionReport {
       engine,
       state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
       openedFor: this.session.openedFor,
+      endedFor: session.endedFor,
+      requests: session.requests,
       streams: streams.size,
       peerLimit: streams.settings.peerLimit,
       limit: streams.settings.limit,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { OpenReason, SessionStats } from '../../types/stats.ts'
+import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Call } from '../call/call.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SocketExchange } from './connect/socket-exchange.ts'
@@ -86,6 +86,12 @@ export interface Session {
   readonly state: SessionState
   /** The number of open streams. */
   readonly streams: number
+  /** The number of calls that it was given. */
+  readonly requests: number
+  /** When it stopped being needed by calls, by the clock; Infinity while it is needed, or isn't ready. */
+  readonly idleAt: number
+  /** Why it takes no more calls; null while it does, or will. */
+  readonly endedFor: EndReason | null
   /** The number of calls for which it has received the header section of a final response. */
   readonly responded: number
   /** Whether the peer's SETTINGS have come, and the frames that came along were handled, too: a GOAWAY, for example. */
@@ -134,9 +140,12 @@ export interface Session {
   /**
    * Finishes its streams, then closes. Idempotent.
    *
+   * @param reason why it takes no more calls
    * @param isAwaited whether a caller waits for the end, so that the session keeps the process alive
    */
-  close(isAwaited?: boolean): void
+  close(reason: EndReason, isAwaited?: boolean): void
   /** Ends at once. Its calls fail with `cause` or, when that is null, because the session was destroyed. Idempotent. */
   destroy(cause: Error | null): void
+  /** Ends at once, as if the connection had been lost: what may be sent again is. */
+  cut(cause: Error): void
 }

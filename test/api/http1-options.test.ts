@@ -284,13 +284,16 @@ describe.each(UNDICIS)('over %s', (version, undici) => {
     }
   })
 
-  it('clientTtl retires a connection, also the only one, or is warned about', async () => {
+  it.each([
+    'clientTtl',
+    'maxSessionAge',
+  ])('%s retires a connection, also the only one, or is warned about', async (name) => {
     const isKnown = version !== 'undici 6'
     const toEnd = (): number => performance.now() + 5_000
     for (const kind of KINDS) {
       for (const connections of [1, 2, null]) {
         const server = await startAsking(null)
-        const dispatcher = make(ours, kind, server, { clientTtl: 5, connections })
+        const dispatcher = make(ours, kind, server, { [name]: 5, connections })
         const end = toEnd()
         do await ask(dispatcher, server)
         while (isKnown && server.sockets.length < 3 && performance.now() < end)
@@ -306,7 +309,9 @@ describe.each(UNDICIS)('over %s', (version, undici) => {
       expect(server.sockets.length).toBeGreaterThanOrEqual(3)
     }
     const why = 'the undici that serves HTTP/1.1 here is too old to know it'
-    expect(heard).toEqual(isKnown ? [] : [`The option clientTtl of a dispatcher has no effect: ${why}`])
+    expect(heard).toEqual(
+      isKnown ? [] : [`The option ${name} of a dispatcher has no effect over HTTP/1.1: ${why}`],
+    )
   })
 })
 

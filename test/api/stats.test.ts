@@ -38,6 +38,12 @@ async function warm(dispatcher: Dispatcher): Promise<void> {
   expect(await body.text()).toBe('GET /warm')
 }
 
+/** No session has closed. */
+const NONE = {
+  ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, misdirected: 0 },
+  ...{ lost: 0, unconnected: 0, closed: 0 },
+}
+
 describe('stats', () => {
   it('of a Client and a Pool before their first request: nothing', () => {
     expect(new Client('http://127.0.0.1:1').stats).toEqual({
@@ -46,6 +52,7 @@ describe('stats', () => {
       running: 0,
       size: 0,
       sessions: [],
+      ended: NONE,
     })
     expect(new Pool('http://127.0.0.1:1').stats).toEqual({
       connected: 0,
@@ -55,6 +62,7 @@ describe('stats', () => {
       running: 0,
       size: 0,
       sessions: [],
+      ended: NONE,
     })
     expect(new Agent().stats).toEqual({})
   })
@@ -70,7 +78,9 @@ describe('stats', () => {
       engine: DEFAULT_ENGINE,
       state: 'connecting',
       openedFor: 'cold',
+      endedFor: null,
       streams: 0,
+      requests: 0,
       peerLimit: null,
       limit: 100,
       streamWindow: expect.any(Number),

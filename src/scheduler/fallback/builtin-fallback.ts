@@ -92,7 +92,7 @@ class BuiltinRoute implements FallbackRoute {
               'option, for example to an Agent of undici from npm',
       )
     }
-    const { connectTimeout, strictContentLength, http1 } = this.#options
+    const { connectTimeout, strictContentLength, http1, ageOption } = this.#options
     // The call has its own clocks and limits.
     const common = {
       allowH2: false,
@@ -109,7 +109,7 @@ class BuiltinRoute implements FallbackRoute {
       connect: toHttp1Connector(this.#options, this.#clock, exchange),
     })
     if (events !== null) listenTo(agent, events, (error) => exchange?.wasTaken(error) === true)
-    if (http1.clientTtl > 0) agent.on('connect', checkTtl)
+    if (http1.clientTtl > 0) agent.on('connect', (_origin, targets) => checkTtl(targets, ageOption))
     return agent
   }
 }
@@ -125,10 +125,11 @@ function toBuiltinConnections(connections: number, clientTtl: number): number | 
 }
 
 /** A Pool of undici that knows `clientTtl` notes on each target when it was connected. */
-function checkTtl(_origin: unknown, targets: readonly object[]): void {
+function checkTtl(targets: readonly object[], name: ResolvedClientOptions['ageOption']): void {
   if (targets.some((target) => 'ttl' in target)) return
   const why = 'the undici that serves HTTP/1.1 here is too old to know it'
-  warnOnce('clientTtl', DISPATCHER_OPTIONS, `The option clientTtl of a dispatcher has no effect: ${why}`)
+  const where = `The option ${name} of a dispatcher has no effect over HTTP/1.1`
+  warnOnce(name, DISPATCHER_OPTIONS, `${where}: ${why}`)
 }
 
 /** The server name of connections to a host, where no request names another one. */

@@ -42,7 +42,7 @@ export function toStreamFailure(
   if (streamId === null) {
     // No id: Node 24 and later tell so by an event of the stream. All versions do when the ids are used up (RFC 9113
     // §5.1.1).
-    context.close()
+    context.close('requests')
     return toOpenError(error)
   }
   return toResetError(code, isAccepted || !isRefused, error)

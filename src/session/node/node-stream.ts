@@ -227,7 +227,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   reprioritize(): void {}
 
   retire(): void {
-    this.#owner.close()
+    this.#owner.close('misdirected')
   }
 
   fail(error: Error): void {

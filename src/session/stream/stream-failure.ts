@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EndReason } from '../../../types/stats.ts'
 import type { Call } from '../../call/call.ts'
 import { ErrorCode, toErrorCodeName } from '../../errors/error-codes.ts'
 import { DodiciError, StreamError } from '../../errors/errors.ts'
@@ -11,8 +12,8 @@ import type { Goaway } from '../loss.ts'
 
 /** What the session knows about a failure. */
 export interface FailureContext {
-  /** The session can't open further streams: it finishes the open ones, and closes. */
-  close(): void
+  /** The session is to open no further streams: it finishes the open ones, and closes. */
+  close(reason: EndReason): void
   /** Whether the connection is gone. */
   isLost(): boolean
   /** The peer's GOAWAY; null before any. */

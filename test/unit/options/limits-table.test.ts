@@ -43,7 +43,7 @@ describe('the table of limits', () => {
     expect(value).toBeGreaterThanOrEqual(min)
     if (value > max) expect(off).toBeNull()
     if (typeof off === 'number') expect(off).toBe(min)
-    expect(unit === 'milliseconds').toBe(/(Timeout|TimeoutThreshold|Interval|Ttl)$/.test(name))
+    expect(unit === 'milliseconds').toBe(/(Timeout|TimeoutThreshold|Interval|Ttl|Age|Period)$/.test(name))
     expect(unit === 'bytes').toBe(/(Size|Buffer)$/.test(name))
   })
 

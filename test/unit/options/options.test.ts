@@ -60,6 +60,7 @@ const defaults = {
     ...{ keepAliveTimeout: 4_000, keepAliveMaxTimeout: 600_000, keepAliveTimeoutThreshold: 2_000 },
     ...{ clientTtl: 0, maxRequestsPerClient: 0, pipelining: 1 },
   },
+  ageOption: 'maxSessionAge',
 }
 
 /** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */
@@ -70,12 +71,20 @@ function toExpected(given: object): object {
   const isOfHttp1 = ([name]: [string, unknown]) => name in defaults.http1
   const isOther = (entry: [string, unknown]) => !isLimit(entry) && !isOfSession(entry) && !isOfHttp1(entry)
   // undici takes no 0 for a time that has no end.
+  // A session's age is that of a connection of HTTP/1.1, too, and the other way round.
+  const { maxSessionAge, clientTtl = maxSessionAge, maxSessionRequests }: ClientOptions = given
   const toEndless = ([name, value]: [string, unknown]): [string, unknown] =>
     value === 0 && /^keepAlive(Max)?Timeout$/.test(name) ? [name, 2_147_483_647] : [name, value]
   return {
     ...defaults,
     ...Object.fromEntries(entries.filter(isOther)),
-    http1: { ...defaults.http1, ...Object.fromEntries(entries.filter(isOfHttp1).map(toEndless)) },
+    http1: {
+      ...defaults.http1,
+      ...(clientTtl !== undefined && { clientTtl }),
+      ...(maxSessionRequests !== undefined && { maxRequestsPerClient: maxSessionRequests }),
+      ...Object.fromEntries(entries.filter(isOfHttp1).map(toEndless)),
+    },
+    ageOption: 'clientTtl' in given ? 'clientTtl' : 'maxSessionAge',
     limits: {
       ...limits,
       isQueueTimeoutGiven: 'queueTimeout' in given,
@@ -83,6 +92,7 @@ function toExpected(given: object): object {
     },
     session: {
       ...session,
+      ...(clientTtl !== undefined && { maxSessionAge: clientTtl }),
       ...Object.fromEntries(entries.filter(isOfSession)),
       ...('connectionWindowSize' in given && { firstConnectionWindow: Number(given.connectionWindowSize) }),
       isWindowGiven: 'initialWindowSize' in given,
@@ -175,7 +185,13 @@ describe('toClientOptions', () => {
   const delays = [
     ...['connectTimeout', 'queueTimeout', 'headersTimeout', 'bodyTimeout', 'uploadTimeout'],
     ...['requestTimeout', 'keepAliveTimeout', 'pingInterval', 'pingTimeout'],
-    ...['keepAliveMaxTimeout', 'keepAliveTimeoutThreshold', 'clientTtl'],
+    ...[
+      'keepAliveMaxTimeout',
+      'keepAliveTimeoutThreshold',
+      'clientTtl',
+      'maxSessionAge',
+      'sessionGracePeriod',
+    ],
   ]
   describe.each(delays)('when %s is given', (name) => {
     test.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
@@ -201,12 +217,27 @@ describe('toClientOptions', () => {
     })
   })
 
+  test('takes clientTtl for connections of HTTP/1.1, and maxSessionAge for those of HTTP/2, where both are given', () => {
+    const { http1, session, ageOption } = toClientOptions({ clientTtl: 1_000, maxSessionAge: 2_000 })
+    expect([http1.clientTtl, session.maxSessionAge, ageOption]).toEqual([1_000, 2_000, 'clientTtl'])
+    const none = toClientOptions({ clientTtl: 1_000, maxSessionAge: 0 })
+    expect([none.http1.clientTtl, none.session.maxSessionAge]).toEqual([1_000, 0])
+  })
+
+  test('takes maxRequestsPerClient for connections of HTTP/1.1 alone', () => {
+    const { http1, session } = toClientOptions({ maxRequestsPerClient: 7 })
+    expect([http1.maxRequestsPerClient, session.maxSessionRequests]).toEqual([7, 0])
+    const both = toClientOptions({ maxRequestsPerClient: 7, maxSessionRequests: 9 })
+    expect([both.http1.maxRequestsPerClient, both.session.maxSessionRequests]).toEqual([7, 9])
+  })
+
   const integers = [
     { name: 'initialWindowSize', unit: 'bytes', min: 1, max: 2_147_483_647 },
     { name: 'connectionWindowSize', unit: 'bytes', min: 65_535, max: 2_147_483_647 },
     { name: 'maxSessionBuffer', unit: 'bytes', min: 65_535, max: Number.MAX_SAFE_INTEGER },
     { name: 'maxConcurrentStreams', unit: 'streams', min: 1, max: 4_294_967_295 },
     { name: 'maxRequestsPerClient', unit: 'requests (0: any number)', min: 0, max: 4_294_967_295 },
+    { name: 'maxSessionRequests', unit: 'requests (0: any number)', min: 0, max: 4_294_967_295 },
     { name: 'pipelining', unit: 'requests', min: 0, max: 4_294_967_295 },
     { name: 'maxHeaderSize', unit: 'bytes', min: 1, max: 1_048_576 },
     { name: 'maxHeadersCount', unit: 'fields', min: 1, max: 32_768 },

@@ -227,16 +227,16 @@ describe('Http2Session', () => {
     test('sends GOAWAY, drains, and finishes at once without streams', async () => {
       const scene = new Scene()
       await scene.connect()
-      scene.session.close()
+      scene.session.close('closed')
       expect(scene.events.splice(0)).toEqual(['close', 'draining', 'finish'])
-      scene.session.close(true)
+      scene.session.close('closed', true)
       expect(scene.events).toEqual(['ref', 'close', 'finish'])
     })
 
     test('ends the connection attempt when there is no socket yet', async () => {
       const scene = new Scene()
       scene.session.start()
-      scene.session.close()
+      scene.session.close('closed')
       await turn()
       expect(scene.events).toEqual(['closed: undefined, was never ready'])
     })

@@ -126,7 +126,7 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   }
 
   retire(): void {
-    this.#connection.owner.close()
+    this.#connection.owner.close('misdirected')
   }
 
   resume(): void {

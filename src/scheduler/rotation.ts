@@ -1,0 +1,302 @@
+/**
+ * Replaces sessions that have reached their age, or that come near the number of requests that they may have.
+ *
+ * @module
+ */
+
+import type { Alarm, Clock, Deadlines, Timed } from '../core/clock.ts'
+import { originalNextTick } from '../core/original-timers.ts'
+import { SocketError } from '../errors/errors.ts'
+import type { SessionOptions } from '../options/session-options.ts'
+import type { Session } from '../session/session.ts'
+import { toJitteredDelay } from './backoff.ts'
+
+/** Why this class replaces a session: an `OpenReason` of its successor, and an `EndReason` of its own. */
+export type RotationReason = 'age' | 'requests'
+
+/** The set of the sessions. */
+export interface RotationOwner {
+  /**
+   * Opens a session that is to take the place of another one, and tells of it by {@link Rotation.begin}.
+   *
+   * @returns false when none may be opened now
+   */
+  openSuccessor(replaced: Session, reason: RotationReason): boolean
+  /** The session gets no more calls, and finishes its streams. */
+  retire(session: Session, reason: RotationReason): void
+  /** A successor takes calls from now on. */
+  onAdmitted(successor: Session): void
+}
+
+/** By how much an age is shorter at most, by chance: sessions that were opened together are replaced at other times. */
+const JITTER = 0.1
+
+/** A session that has had no call for so long needs no successor. Milliseconds. */
+const LONGEST_PAUSE = 5_000
+
+/** How long after a successor that couldn't be had the next one is tried at most, at first and later. Milliseconds. */
+const FIRST_DELAY = 1_000
+const LONGEST_DELAY = 60_000
+
+/**
+ * The least time between the end of a session that was replaced and the start of the next one's successor: the server
+ * has noticed the end by then, as a rule. Milliseconds.
+ */
+const GAP = 100
+
+/**
+ * - `serving`: it is young, and has requests left
+ * - `due`: it is to be replaced, and goes on serving until its successor is ready
+ * - `retired`: it gets no more calls, and may finish its streams until its grace period is over
+ */
+type Stage = 'serving' | 'due' | 'retired'
+
+/** What is known of one session's age: one deadline for both its age and its grace period. */
+class AgingSession implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  listIndex = -1
+  stage: Stage = 'serving'
+  reason: RotationReason = 'age'
+  readonly session: Session
+  readonly #onDeadline: (aging: AgingSession) => void
+
+  constructor(session: Session, onDeadline: (aging: AgingSession) => void) {
+    this.session = session
+    this.#onDeadline = onDeadline
+  }
+
+  onDeadline(): void {
+    this.#onDeadline(this)
+  }
+}
+
+/**
+ * Replaces one session at a time: `serving → due → retired → closed`. The session that is to be replaced serves until
+ * the SETTINGS have come on its successor. So nothing is worse than before if the successor can't connect, or never
+ * hears from the server.
+ *
+ * While a session that was replaced has streams, no other one is replaced for its age, so that there is at most one
+ * session beside those that may be open. One that has used up its requests can serve nothing, and can't wait for that.
+ */
+export class Rotation {
+  readonly #owner: RotationOwner
+  readonly #clock: Clock
+  readonly #deadlines: Deadlines
+  /** Milliseconds; 0: any age. */
+  readonly #maxAge: number
+  /** 0: any number. */
+  readonly #maxRequests: number
+  /** With so many requests a session is due. */
+  readonly #dueRequests: number
+  /** Milliseconds; 0: for ever. */
+  readonly #gracePeriod: number
+  readonly #longestPause: number
+  readonly #aging = new Map<Session, AgingSession>()
+  /** Those that are due, in the order in which they have become it. */
+  readonly #due = new Set<AgingSession>()
+  /** Those that are retired, and not closed yet. */
+  readonly #retired = new Set<AgingSession>()
+  /** The one of the due that has a successor; null unless that one is being opened. */
+  #replaced: AgingSession | null = null
+  /** Null together with `#replaced`. */
+  #successor: Session | null = null
+  /** Successors in a row that couldn't be had. */
+  #failures = 0
+  /** When a session that was replaced has closed last. Milliseconds of the clock; -Infinity before the first. */
+  #closedAt = Number.NEGATIVE_INFINITY
+  /** Rings when the next successor may be tried; null while that may be at once. */
+  #rest: Alarm | null = null
+  #isStopped = false
+  readonly #onDeadline = (aging: AgingSession): void => this.#onTime(aging)
+
+  /** Null when no session of these options is ever replaced. */
+  static of(
+    owner: RotationOwner,
+    options: SessionOptions,
+    clock: Clock,
+    deadlines: Deadlines,
+  ): Rotation | null {
+    const { maxSessionAge, maxSessionRequests } = options
+    return maxSessionAge === 0 && maxSessionRequests === 0
+      ? null
+      : new Rotation(owner, options, clock, deadlines)
+  }
+
+  private constructor(owner: RotationOwner, options: SessionOptions, clock: Clock, deadlines: Deadlines) {
+    const { maxSessionAge, maxSessionRequests, sessionGracePeriod } = options
+    this.#owner = owner
+    this.#clock = clock
+    this.#deadlines = deadlines.listFor(maxSessionAge)
+    this.#maxAge = maxSessionAge
+    this.#maxRequests = maxSessionRequests
+    this.#dueRequests = maxSessionRequests - Math.ceil(maxSessionRequests / 4)
+    this.#gracePeriod = sessionGracePeriod
+    this.#longestPause = maxSessionAge === 0 ? LONGEST_PAUSE : Math.min(LONGEST_PAUSE, maxSessionAge / 2)
+  }
+
+  /** Whether a successor is being opened. */
+  get isReplacing(): boolean {
+    return this.#successor !== null
+  }
+
+  /** Whether a session gets no calls yet: it is a successor whose SETTINGS have not come. */
+  isPending(session: Session): boolean {
+    return session === this.#successor
+  }
+
+  /** A session is connected: its age begins. */
+  onReady(session: Session): void {
+    const aging = new AgingSession(session, this.#onDeadline)
+    this.#aging.set(session, aging)
+    if (this.#maxAge === 0) return
+    const now = this.#deadlines.now()
+    this.#deadlines.set(aging, now + this.#maxAge * (1 - JITTER * Math.random()), now)
+  }
+
+  /** A call is being given to a session. */
+  onLoad(session: Session): void {
+    const { requests } = session
+    if (requests !== this.#dueRequests && requests !== this.#maxRequests) return
+    // In a later tick: the stream of this very call isn't open yet, and a subscriber may end it.
+    if (requests > 0) originalNextTick(countLater, this, session)
+  }
+
+  /** The successor of a session is about to connect. */
+  begin(replaced: Session, successor: Session): void {
+    this.#replaced = this.#aging.get(replaced) ?? null
+    this.#successor = successor
+  }
+
+  /** A session may have room. If it is a successor that can take over, it does. */
+  onRoom(session: Session): void {
+    // A server that allows no streams for now is asked for none: the session before it goes on.
+    if (session !== this.#successor || !session.isSettled || !session.hasRoom()) return
+    const replaced = this.#replaced
+    this.#failures = 0
+    this.#admit()
+    if (replaced !== null) this.#retire(replaced, replaced.reason)
+  }
+
+  /** A session takes no more calls. */
+  onLeft(session: Session): void {
+    if (session === this.#successor) {
+      this.#successor = null
+      this.#replaced = null
+      this.#retryLater()
+    }
+    const aging = this.#aging.get(session)
+    if (aging === undefined) return
+    if (aging.stage !== 'retired') this.#forget(aging)
+    // Its successor is a session like any other now.
+    if (aging === this.#replaced) this.#admit()
+  }
+
+  onClosed(session: Session): void {
+    const aging = this.#aging.get(session)
+    if (aging === undefined) return
+    if (aging.stage === 'retired') this.#closedAt = this.#clock.now()
+    this.#forget(aging)
+    this.#advance()
+  }
+
+  /** No session is replaced any more. */
+  stop(): void {
+    this.#isStopped = true
+    this.#rest?.cancel()
+    for (const aging of this.#aging.values()) this.#deadlines.delete(aging)
+  }
+
+  static count(it: Rotation, session: Session): void {
+    const aging = it.#aging.get(session)
+    if (aging === undefined || aging.stage === 'retired') return
+    if (session.requests >= it.#maxRequests) it.#retire(aging, 'requests')
+    else it.#setDue(aging, 'requests')
+  }
+
+  #onTime(aging: AgingSession): void {
+    if (aging.stage === 'serving') this.#setDue(aging, 'age')
+    else aging.session.cut(new SocketError(`sessionGracePeriod (${this.#gracePeriod} ms) is over`))
+  }
+
+  #setDue(aging: AgingSession, reason: RotationReason): void {
+    aging.stage = 'due'
+    aging.reason = reason
+    this.#deadlines.delete(aging)
+    this.#due.add(aging)
+    this.#advance()
+  }
+
+  /** Replaces the next session that is due, if one may be replaced now. */
+  #advance(): void {
+    const isBackingOff = this.#rest !== null && this.#failures > 0
+    if (this.#isStopped || this.#successor !== null || isBackingOff) return
+    const now = this.#clock.now()
+    for (const aging of this.#due) if (this.#isIdle(aging.session, now)) this.#retire(aging, aging.reason)
+    const next = this.#findUrgent() ?? this.#findOld(now)
+    if (next !== null && !this.#owner.openSuccessor(next.session, next.reason)) this.#retryLater()
+  }
+
+  /** One whose last requests are being used up: calls would wait for what is behind it. */
+  #findUrgent(): AgingSession | null {
+    for (const aging of this.#due) if (aging.reason === 'requests') return aging
+    return null
+  }
+
+  #findOld(now: number): AgingSession | null {
+    const [next = null] = this.#due
+    if (next === null || this.#retired.size > 0 || this.#rest !== null) return null
+    const gap = this.#closedAt + GAP - now
+    if (gap <= 0) return next
+    this.#pause(gap)
+    return null
+  }
+
+  /** While no connection can be made, an idle session is worth keeping. */
+  #isIdle({ idleAt }: Session, now: number): boolean {
+    return this.#failures === 0 && now - idleAt >= this.#longestPause
+  }
+
+  #retire(aging: AgingSession, reason: RotationReason): void {
+    const { session } = aging
+    this.#forget(aging)
+    aging.stage = 'retired'
+    this.#aging.set(session, aging)
+    this.#retired.add(aging)
+    this.#owner.retire(session, reason)
+    if (this.#gracePeriod === 0 || session.streams === 0) return
+    const now = this.#deadlines.now()
+    this.#deadlines.set(aging, now + this.#gracePeriod, now)
+  }
+
+  #admit(): void {
+    const successor = this.#successor
+    this.#successor = null
+    this.#replaced = null
+    if (successor !== null) this.#owner.onAdmitted(successor)
+  }
+
+  #retryLater(): void {
+    if (this.#isStopped) return
+    this.#rest?.cancel()
+    this.#pause(toJitteredDelay(this.#failures, FIRST_DELAY, LONGEST_DELAY))
+    this.#failures++
+  }
+
+  #pause(delay: number): void {
+    this.#rest = this.#clock.after(delay, () => {
+      this.#rest = null
+      this.#advance()
+    })
+  }
+
+  #forget(aging: AgingSession): void {
+    this.#deadlines.delete(aging)
+    this.#due.delete(aging)
+    this.#retired.delete(aging)
+    this.#aging.delete(aging.session)
+  }
+}
+
+function countLater(rotation: Rotation, session: Session): void {
+  Rotation.count(rotation, session)
+}

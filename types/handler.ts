@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { ConnectionInfo } from './connection.ts'
 import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
 import type { RequestPriority } from './request.ts'
 
@@ -54,6 +55,12 @@ export interface DispatchController {
    * to the decoded bytes as well. Dodici's own: undici's dispatchers have no such property.
    */
   readonly maxResponseSize?: number
+
+  /**
+   * What carries the call: made anew on each read. `null` before its first attempt. Dodici's own: undici's dispatchers,
+   * and interceptors with a controller of their own, have no such property.
+   */
+  readonly connection?: ConnectionInfo | null
 
   /**
    * Ends the call: the stream is reset with CANCEL (RFC 9113 §8.1), and the handler gets `onResponseError`.

@@ -23,6 +23,7 @@ export type {
   PoolOptions,
   WebSocketOptions,
 } from './client.ts'
+export type { ConnectionInfo, HttpProtocol } from './connection.ts'
 export type {
   CloseOptions,
   CodedError,

@@ -1,6 +1,7 @@
 import type { Blob } from 'node:buffer'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import type { ConnectionInfo } from './connection.ts'
 import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
 import type { HeaderForm } from './request.ts'
 
@@ -37,6 +38,8 @@ export interface BodyReadable extends Readable {
   formData(): Promise<FormData>
   /** The body as a web stream. */
   readonly body: ReadableStream<Uint8Array>
+  /** What carries the response, as of now; `null` where another dispatcher has served it. Dodici's own. */
+  readonly connection: ConnectionInfo | null
   /** Reads what is left and drops it, so that the stream can end without a reset. */
   dump(options?: DumpOptions): Promise<void>
   /** Whether the body was read, in part or entirely. */

@@ -7,6 +7,7 @@
 import { Blob } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import type { ConnectionInfo } from '../../types/connection.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
@@ -92,6 +93,11 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
   }
 
   /** After a failure of the call, the stream fails once the last piece was read. */
+  /** What carries the response: see {@link DispatchController.connection}. Null for one of another dispatcher. */
+  get connection(): ConnectionInfo | null {
+    return this.#controller.connection ?? null
+  }
+
   override read(size?: number): ReturnType<Readable['read']> {
     const feed = this.#startStreaming()
     feed.beforeRead(size)

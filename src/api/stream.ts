@@ -39,6 +39,14 @@ function toPrematureClose(): Error {
   return Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 }
 
+/** What each factory was given, and the controller of its call. */
+const controllers = new WeakMap<object, DispatchController>()
+
+/** The controller of the call whose factory was given this object; null for another one. */
+export function findController(data: object): DispatchController | null {
+  return controllers.get(data) ?? null
+}
+
 /** Has a Writable made as soon as the header is there, and writes the body to it. */
 class StreamHandler<TOpaque>
   extends ApiHandler<TOpaque, Data<TOpaque>>
@@ -75,12 +83,14 @@ class StreamHandler<TOpaque>
       this.inform(controller, statusCode, headers)
       return
     }
-    const writable: unknown = this.#callerContext.runInAsyncScope(this.#factory, null, {
+    const data = {
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,
       context: this.context as object,
-    })
+    }
+    controllers.set(data, controller)
+    const writable: unknown = this.#callerContext.runInAsyncScope(this.#factory, null, data)
     if (!isOpenWritable(writable)) {
       throw new InvalidReturnValueError(
         `The factory returned ${showKind(writable)}, expected an open Writable`,

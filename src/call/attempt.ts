@@ -4,7 +4,15 @@
  * @module
  */
 
+import type { HttpProtocol } from '../../types/connection.ts'
 import type { ResponseMeter } from './response-limits.ts'
+
+/** What carries attempts: a session, or the connections of the fallback. */
+export interface Carrier {
+  readonly protocol: HttpProtocol
+  /** The session's number; null over HTTP/1.1. */
+  readonly id: number | null
+}
 
 /** One attempt of a call: on one stream, or by the fallback for requests that HTTP/2 can't serve. */
 export interface Attempt {
@@ -28,6 +36,7 @@ export interface Attempt {
   reprioritize(value: string): void
   /** Its connection takes no further calls from now on. */
   retire(): void
+  readonly carrier: Carrier
   /** Whether it has a connection, whose peer has sent SETTINGS if it speaks HTTP/2. */
   readonly isConnected: boolean
   /** Whether some of the request may have been sent. */

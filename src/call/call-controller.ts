@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ConnectionInfo } from '../../types/connection.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { RequestPriority } from '../../types/request.ts'
 import { RawFields } from '../handler/raw-fields.ts'
@@ -18,6 +19,7 @@ export interface ControlledCall {
   readonly paused: boolean
   /** Why the call was aborted; null while it wasn't. */
   readonly reason: Error | null
+  readonly connection: ConnectionInfo | null
   abort(reason?: Error): void
   pause(): void
   resume(): void
@@ -46,6 +48,10 @@ export class CallController extends RawFields implements DispatchController {
 
   get reason(): Error | null {
     return this.#call.reason
+  }
+
+  get connection(): ConnectionInfo | null {
+    return this.#call.connection
   }
 
   /** Always true: a call has one final response, and its fields are kept. */

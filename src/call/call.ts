@@ -5,6 +5,7 @@
  */
 
 import type { Duplex } from 'node:stream'
+import type { ConnectionInfo } from '../../types/connection.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestPriority } from '../../types/request.ts'
@@ -20,7 +21,7 @@ import { toPriorityField } from '../request/priority.ts'
 import type { Request } from '../request/request.ts'
 import type { WireHeaders } from '../request/wire-headers.ts'
 import { deleteField, setField } from '../request/wire-headers.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, Carrier } from './attempt.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
 import type { ControlledCall } from './call-controller.ts'
@@ -67,6 +68,10 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   readonly #clock: CallClock
   #state: CallState = 'created'
   #attempt: Attempt | null = null
+  /** What carries the present attempt, or has carried the last one; null before the first. */
+  #carrier: Carrier | null = null
+  /** The stream of the last attempt, once the call has settled. */
+  #lastStreamId: number | null = null
   #paused = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
@@ -93,6 +98,13 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
 
   get reason(): Error | null {
     return this.#reason
+  }
+
+  get connection(): ConnectionInfo | null {
+    if (this.#carrier === null) return null
+    const { protocol, id } = this.#carrier
+    const streamId = this.#attempt === null ? this.#lastStreamId : this.#attempt.streamId
+    return { protocol, sessionId: id, streamId, attempts: this.#attempts }
   }
 
   /** What the attempt sends that is under way: the request's own body, or what a factory has made for this attempt. */
@@ -178,6 +190,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
       checkListSize('header', wire, attempt.maxHeaderListSize)
       if (this.state === 'running') {
         this.#attempts++
+        this.#carrier = attempt.carrier
         this.#clock.open(request.toUpload(this.#body), attempt.isConnected)
         return wire
       }
@@ -467,6 +480,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   #settle(): void {
     const from = this.#state
     this.#move('settled')
+    if (this.#attempt !== null) this.#lastStreamId = this.#attempt.streamId
     this.#attempt = null
     this.#clock.stop()
     this.#owner.onSettled(this, from)

@@ -5,6 +5,8 @@
  */
 
 import { Readable } from 'node:stream'
+import type { ConnectionInfo } from '../../types/connection.ts'
+import type { DispatchController } from '../../types/handler.ts'
 import { toArrayBuffer, toJson, toJsonError, toText } from '../core/body-bytes.ts'
 import { noop } from '../core/noop.ts'
 import { withoutSecrets } from '../core/validate.ts'
@@ -26,7 +28,7 @@ export interface ResponseResult {
    * Has the fields as they came, which are read when the caller reads them: `headers` lacks some duplicates. Null for
    * none.
    */
-  readonly controller: { readonly rawHeaders: string[] | null } | null
+  readonly controller: Pick<DispatchController, 'rawHeaders' | 'connection'> | null
 }
 
 /** Cancels the branches of collected clones: an unreachable branch would hold all that the other one reads. */
@@ -194,6 +196,16 @@ export class FetchResponse {
     const { body, status, statusText, headers } = response
     response.#builtin ??= new Response(body, { status, statusText, headers })
     return response.#builtin
+  }
+
+  /** Whether `fetch()` has made it: by `instanceof` any Response is one. */
+  static isOwn(value: object): value is FetchResponse {
+    return #result in value
+  }
+
+  /** What has carried the response; null for one of no call. A Response of the standard has no such member. */
+  static toConnection(response: FetchResponse): ConnectionInfo | null {
+    return response.#result.controller?.connection ?? null
   }
 
   get #isUnusable(): boolean {

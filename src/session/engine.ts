@@ -7,6 +7,7 @@
 
 import type { EngineName } from '../../types/engine.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { Carrier } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Deadlines } from '../core/clock.ts'
 import type { UnorderedItem } from '../core/unordered-list.ts'
@@ -127,6 +128,8 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
 
 /** The session, as its streams see it. */
 export interface StreamOwner extends FailureContext {
+  /** What its calls are told of it. */
+  readonly carrier: Carrier
   /** Null until connected. */
   readonly socket: Transport | null
   /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */

@@ -7,6 +7,7 @@
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
+import type { Carrier } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { ConnectTimeoutError, DodiciError, toError } from '../errors/errors.ts'
 import { ConnectAlarm } from './connect/connect-alarm.ts'
@@ -100,6 +101,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   get state(): SessionState {
     return this.#state
+  }
+
+  get carrier(): Carrier {
+    return this.#report.session
   }
 
   get streams(): number {

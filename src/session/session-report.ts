@@ -15,6 +15,14 @@ import type { Session, SessionContext } from './session.ts'
 import type { SessionStreams } from './stream/session-streams.ts'
 import type { Transport } from './transport.ts'
 
+/** What messages, logs and calls say of a session. */
+export interface SessionFacts {
+  readonly id: number
+  readonly origin: string
+  readonly openedFor: OpenReason
+  readonly protocol: 'h2' | 'h2c'
+}
+
 /** undici's description of a connection's target. */
 interface ConnectParams {
   readonly host: string
@@ -29,14 +37,15 @@ interface ConnectParams {
 /** Publishes each step of a session's life on the channels that have subscribers. */
 export class SessionReport {
   /** The same object in every message. */
-  readonly session: { readonly id: number; readonly origin: string; readonly openedFor: OpenReason }
+  readonly session: SessionFacts
   readonly #context: SessionContext
   /** The round trip of the last PING, in milliseconds; null before the first. */
   #rtt: number | null = null
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
     this.#context = context
-    this.session = Object.freeze({ id, origin: context.origin.href, openedFor })
+    const { href, scheme } = context.origin
+    this.session = Object.freeze({ id, origin: href, openedFor, protocol: scheme === 'https' ? 'h2' : 'h2c' })
   }
 
   open(): void {

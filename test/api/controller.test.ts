@@ -25,7 +25,7 @@ const REQUEST = {
 } as const
 
 const UNDICI = ['abort', 'aborted', 'pause', 'paused', 'rawHeaders', 'rawTrailers', 'reason', 'resume']
-const OURS = ['hasLastingRawHeaders', 'maxResponseSize', 'reprioritize']
+const OURS = ['connection', 'hasLastingRawHeaders', 'maxResponseSize', 'reprioritize']
 const NAMES: readonly string[] = [...UNDICI, ...OURS, 'constructor']
 
 /** Names of what drives a call, and of its data: `in` has to deny them. */

@@ -126,6 +126,10 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     }
   }
 
+  get formerAttempts(): number {
+    return this.#failed?.streams ?? 0
+  }
+
   get isSettled(): boolean {
     return this.#state === 'settled'
   }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ConnectionInfo } from '../../../types/connection.ts'
 import type { DispatchController, RawHeadersInput } from '../../../types/handler.ts'
 import type { RawHeaders } from '../../../types/headers.ts'
 import type { RequestPriority } from '../../../types/request.ts'
@@ -13,6 +14,8 @@ import { RequestAbortedError } from '../../errors/errors.ts'
 export interface ControlledUpstreamCall {
   /** Whether the handler has heard the end of the call. */
   readonly isSettled: boolean
+  /** How many streams it had at upstreams before the present one. */
+  readonly formerAttempts: number
   /** The priority of further attempts. */
   onReprioritize(priority: RequestPriority): void
 }
@@ -60,6 +63,11 @@ export class UpstreamController implements DispatchController {
 
   set rawTrailers(value: RawHeadersInput) {
     if (this.#controller !== null) this.#controller.rawTrailers = value
+  }
+
+  get connection(): ConnectionInfo | null {
+    const info = this.#controller?.connection ?? null
+    return info && { ...info, attempts: info.attempts + this.#call.formerAttempts }
   }
 
   get hasLastingRawHeaders(): boolean {

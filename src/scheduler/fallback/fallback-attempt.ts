@@ -9,7 +9,7 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import type { Attempt } from '../../call/attempt.ts'
+import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import { createMeter } from '../../call/response-limits.ts'
 import type { CallerContext } from '../../core/caller-context.ts'
@@ -44,6 +44,9 @@ type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
 /** The largest piece in which a body in memory is handed over. Bytes. */
 const SLICE = 65_536
 
+/** The connections of the fallback have no numbers. */
+const HTTP1: Carrier = Object.freeze({ protocol: 'http/1.1', id: null })
+
 /** The owner of the attempts that aren't done. */
 export interface FallbackOwner {
   /** The dispatcher has a connection for the attempt, or the attempt is done. Called once. */
@@ -62,6 +65,7 @@ export interface FallbackOwner {
 export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler {
   listIndex = -1
   readonly streamId = null
+  readonly carrier = HTTP1
   /** HTTP/1.1 has no GOAWAY. */
   readonly isLeftOut = false
   readonly meter = createMeter()

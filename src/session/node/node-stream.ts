@@ -6,7 +6,7 @@
 
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
-import type { Attempt } from '../../call/attempt.ts'
+import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import type { ResponseMeter } from '../../call/response-limits.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
@@ -99,6 +99,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   get meter(): ResponseMeter {
     return this.#flow
+  }
+
+  get carrier(): Carrier {
+    return this.#owner.carrier
   }
 
   get maxHeaderListSize(): number {

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
-import type { Attempt } from '../../call/attempt.ts'
+import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import type { ResponseMeter } from '../../call/response-limits.ts'
 import { isRefusedList } from '../../call/response-limits.ts'
@@ -48,6 +48,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
 
   get meter(): ResponseMeter {
     return this.#flow
+  }
+
+  get carrier(): Carrier {
+    return this.#owner.carrier
   }
 
   get maxHeaderListSize(): number {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Attempt } from '../../../src/call/attempt.ts'
+import type { Attempt, Carrier } from '../../../src/call/attempt.ts'
 import { Call } from '../../../src/call/call.ts'
 import type { CallOwner } from '../../../src/call/call-owner.ts'
 import type { CallState } from '../../../src/call/call-state.ts'
@@ -65,6 +65,7 @@ export class TestHandler implements DispatchHandler {
 
 export class TestAttempt implements Attempt {
   readonly streamId: number | null
+  readonly carrier: Carrier = { protocol: 'h2c', id: 1 }
   readonly isConnected = true
   readonly meter = createMeter()
   isAccepted = false

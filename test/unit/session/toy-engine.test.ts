@@ -5,7 +5,7 @@
 
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Attempt } from '../../../src/call/attempt.ts'
+import type { Attempt, Carrier } from '../../../src/call/attempt.ts'
 import type { Call } from '../../../src/call/call.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { StreamError } from '../../../src/errors/errors.ts'
@@ -37,6 +37,7 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   streamId: number | null = null
   isClosed = false
   isCut = false
+  readonly carrier: Carrier = { protocol: 'h2c', id: 1 }
   readonly isConnected = true
   readonly isAccepted = false
   readonly isLeftOut = false

@@ -41,8 +41,12 @@ class Handler extends CountingHandler {
 const toResult = ({ status, bytes, ends }) => ({ status, bytes, ends })
 
 /** As an engine's stream: the flow of its response is an object of its own. */
+/** @type {import('../../src/call/attempt.ts').Carrier} */
+const CARRIER = { protocol: 'h2', id: 1 }
+
 class Attempt {
   streamId = 1
+  carrier = CARRIER
   isConnected = true
   hasBegun = true
   isClosed = true

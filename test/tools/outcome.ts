@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import type { SerializedError, UserConsoleLog } from 'vitest'
-import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node'
 
 /** How a helper says which tests it leaves out (`lacks()`, for one): each file says it anew. */
 const SKIPPED = /^SKIPPED: .*$/gm
@@ -14,6 +14,8 @@ const toFirstLine = (message: string): string => stripVTControlCharacters(messag
 export class OutcomeReporter implements Reporter {
   readonly #file: string | undefined
   readonly #reasons = new Set<string>()
+  /** The caller has asked for some tests by their names: that the others are left out is no news. */
+  #isFiltered = false
 
   /**
    * @param file gets a first line `passed failed skipped`, and then a line for each failure: a test, a file that can't be loaded, an error
@@ -21,6 +23,10 @@ export class OutcomeReporter implements Reporter {
    */
   constructor(file?: string) {
     this.#file = file
+  }
+
+  onInit({ config }: Vitest): void {
+    this.#isFiltered = config.testNamePattern !== undefined
   }
 
   onUserConsoleLog({ content }: UserConsoleLog): void {
@@ -31,7 +37,7 @@ export class OutcomeReporter implements Reporter {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
     const skipped = tests.filter((test) => test.result().state === 'skipped')
     const failed = tests.filter((test) => test.result().state === 'failed')
-    if (skipped.length > 0) this.#tellSkipped(skipped)
+    if (skipped.length > 0 && !this.#isFiltered) this.#tellSkipped(skipped)
     if (this.#file === undefined) return
     const failures = [
       ...failed.map((test) => `${toTitle(test)}: ${toFirstLine(test.result().errors?.[0]?.message ?? '')}`),

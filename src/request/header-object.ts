@@ -75,8 +75,8 @@ export function setMember<TValue>(target: Record<string, TValue>, name: string, 
 }
 
 /**
- * The same of names in any case, as HTTP/1.1 has them. Over HTTP/1.1 undici's objects inherit from Object.prototype, and
- * so do these: `headers.hasOwnProperty()` is there.
+ * The same of names in any case, as HTTP/1.1 has them. Over HTTP/1.1 undici's objects inherit from Object.prototype,
+ * and so do these: `headers.hasOwnProperty()` is there.
  *
  * @param raw `[name, value, name, value, …]`, as the normalizer makes it
  */

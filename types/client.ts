@@ -98,6 +98,9 @@ export type ConnectTlsOptions = Omit<
      * `undefined`, the other options count.
      */
     secureContext?: SecureContext | (() => SecureContext | undefined) | undefined
+
+    /** The port to connect to, where it isn't the origin's: `:authority` keeps the origin's. From 1 to 65_535. */
+    remotePort?: number | undefined
   }
 
 /** What `connect` may be, beside a function: options for the socket and TLS, and two of undici's connector. */

@@ -142,7 +142,8 @@ const CONNECT: Names<ConnectTlsOptions> = {
   ...{ keepAlive: true, keepAliveInitialDelay: true, key: true, localAddress: true, localPort: true },
   ...{ lookup: true, maxVersion: true, minDHSize: true, minVersion: true, noDelay: true },
   ...{ passphrase: true, pfx: true, privateKeyEngine: true, privateKeyIdentifier: true },
-  ...{ pskCallback: true, rejectUnauthorized: true, requestCert: true, requestOCSP: true },
+  ...{ pskCallback: true, rejectUnauthorized: true, remotePort: true, requestCert: true },
+  ...{ requestOCSP: true },
   ...{ secureContext: true, secureOptions: true, secureProtocol: true, servername: true, session: true },
   ...{ sessionIdContext: true, sessionTimeout: true, sigalgs: true, ticketKeys: true },
 }

@@ -166,11 +166,17 @@ function toConnectParts(options: ClientOptions): ConnectParts {
   const common = toCommonConnect(options)
   if (typeof connect === 'function') return { connect, connectTimeout, socketPath }
   const { timeout, socketPath: ownPath, ...rest } = toConnectObject('connect', connect)
+  checkRemotePort(rest)
   return {
     connect: Object.freeze({ ...toConnectObject('tls', options.tls), ...common, ...rest }),
     connectTimeout: timeout ?? connectTimeout,
     socketPath: ownPath ?? socketPath,
   }
+}
+
+function checkRemotePort({ remotePort = 1 }: ConnectTlsOptions): void {
+  if (!(Number.isInteger(remotePort) && remotePort >= 1 && remotePort <= 65_535))
+    throw invalid('connect.remotePort', remotePort, 'a port from 1 to 65535')
 }
 
 function toConnectObject(name: string, value: unknown): ConnectOptionsWithTarget {

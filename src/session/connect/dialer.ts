@@ -58,7 +58,7 @@ export class Dialer {
       )
     } else {
       const { hostname, protocol } = asked
-      const where = { hostname, port, isTls: protocol === 'https:', socketPath }
+      const where = { hostname, port: connect.remotePort ?? port, isTls: protocol === 'https:', socketPath }
       dial.connect((others) => {
         const lookup = others === null ? {} : { lookup: toFixedLookup(others) }
         return openSocket(where, { ...connect, ...tls, ...lookup }, alpnProtocols)

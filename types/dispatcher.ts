@@ -3,6 +3,7 @@ import type { URL } from 'node:url'
 import type { ApiMethods } from './api-methods.ts'
 import type { AnyDispatchHandler } from './handler.ts'
 import type { DispatchOptions } from './request.ts'
+import type { UpstreamChange } from './upstream-change.ts'
 
 /** An error with a code, such as undici's `UndiciError`. */
 export interface CodedError extends Error {
@@ -20,6 +21,10 @@ export interface DispatcherEvents {
   connectionError: [origin: URL, targets: readonly Dispatcher[], error: CodedError]
   /** There is room again, after `dispatch()` had returned `false`. */
   drain: [origin: URL, targets: readonly Dispatcher[]]
+  /** Only of an UpstreamPool: a source has given another set of upstreams than before. */
+  upstreams: [change: UpstreamChange]
+  /** Only of an UpstreamPool: a source has failed, or its answer can't be used. The former upstreams stay. */
+  discoveryError: [error: CodedError]
 }
 
 /** The options of `close()`. */

@@ -102,10 +102,17 @@ export type {
   UpgradeFunction,
 } from './top-level.ts'
 export type {
+  DnsOptions,
+  UpstreamAnswer,
   UpstreamHealthCheck,
   UpstreamInit,
+  UpstreamInput,
   UpstreamPoolOptions,
   UpstreamPoolStats,
+  UpstreamResolver,
+  UpstreamResolverContext,
   UpstreamRetryBudget,
+  UpstreamSource,
   UpstreamStats,
 } from './upstream.ts'
+export type { UpstreamChange } from './upstream-change.ts'

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { PoolOptions } from './client.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { IncomingHttpHeaders } from './headers.ts'
@@ -14,6 +15,120 @@ export interface UpstreamInit extends PoolOptions {
    * @default 1
    */
   weight?: number | null | undefined
+
+  /**
+   * The IP address of this upstream, in place of those that the origin's name has: `10.0.0.7`, `10.0.0.7:8443`, `::1`,
+   * or `[::1]:8443`. Without a port the origin's counts. TLS and `:authority` are by the origin. Not with `socketPath`.
+   *
+   * Upstreams of one origin are told apart by their addresses. `null`: the origin's name is looked up for each
+   * connection.
+   *
+   * @default null
+   */
+  address?: string | null | undefined
+
+  /**
+   * Upstreams with a higher number get requests only while all of the lower ones are ejected or overloaded, or have
+   * failed the same request: a whole number from 0 to 65_535, as in an SRV record (RFC 2782).
+   *
+   * @default 0
+   */
+  priority?: number | null | undefined
+}
+
+/** One upstream: an origin, or an object with an origin. */
+export type UpstreamInput = string | URL | UpstreamInit
+
+/** The upstreams that there are now, all of them; and for how long that is true. */
+export interface UpstreamAnswer {
+  upstreams: readonly UpstreamInput[]
+
+  /**
+   * How many milliseconds the answer holds: then the resolver is asked again. The least is 5_000. No effect for an
+   * async iterable. `null`: 30_000.
+   *
+   * @default null
+   */
+  ttl?: number | null | undefined
+}
+
+/** What an {@link UpstreamResolver} gets. */
+export interface UpstreamResolverContext {
+  /** Aborted when no answer is wanted any more: the UpstreamPool is closed, or 30 seconds have passed. */
+  signal: AbortSignal
+  /** The `lookup` of the UpstreamPool's `connect` option; `null` if it has none. */
+  lookup: LookupFunction | null
+  /** The only family of addresses that connections can use, by `connect.family` or `localAddress`. 0: both. */
+  family: 0 | 4 | 6
+  /** Emits `discoveryError`, for a failure that isn't the end: of one of several questions, for example. */
+  report: (error: Error) => void
+}
+
+/**
+ * Says which upstreams there are: all of them, each time. It returns them, or a promise of them, and is asked again
+ * when their time is over, when a connection has failed, and after a GOAWAY; never more often than once in 5 seconds.
+ * Or it returns an async iterable of them, for a source that reports changes by itself, and is asked again when that
+ * ends.
+ *
+ * If it fails, or says that there are none, the former upstreams stay. `dns()` makes one that asks the DNS.
+ */
+export type UpstreamResolver = (
+  context: UpstreamResolverContext,
+) =>
+  | readonly UpstreamInput[]
+  | UpstreamAnswer
+  | PromiseLike<readonly UpstreamInput[] | UpstreamAnswer>
+  | AsyncIterable<readonly UpstreamInput[] | UpstreamAnswer>
+
+/** Where the upstreams of an `UpstreamPool` come from: a function, or an async iterable of complete sets. */
+export type UpstreamSource = UpstreamResolver | AsyncIterable<readonly UpstreamInput[] | UpstreamAnswer>
+
+/** The options of `dns()`. */
+export interface DnsOptions {
+  /**
+   * After how many milliseconds a name is resolved again, at the latest: from 5_000. A shorter TTL wins.
+   *
+   * @default 30_000
+   */
+  interval?: number | null | undefined
+
+  /**
+   * - `lookup`: as the system does it, with its hosts file and its search domains. It says no TTL.
+   * - `resolve`: asks name servers itself, and obeys the TTL.
+   *
+   * @default 'lookup', or 'resolve' with `srv` or `servers`
+   */
+  using?: 'lookup' | 'resolve' | null | undefined
+
+  /**
+   * The name of SRV records, such as `_https._tcp.api.internal`: they say the hosts, ports, weights and priorities (RFC
+   * 2782). TLS and `:authority` are by the origin all the same. `null`: the origin's own name is resolved.
+   *
+   * @default null
+   */
+  srv?: string | null | undefined
+
+  /**
+   * The family of addresses: 4, 6, or 0 for both.
+   *
+   * @default 0
+   */
+  family?: 0 | 4 | 6 | null | undefined
+
+  /**
+   * The addresses of name servers, with or without a port. `null`: those of the system.
+   *
+   * @default null
+   */
+  servers?: readonly string[] | null | undefined
+
+  /**
+   * How long a name server may take for an answer, in milliseconds. Each is asked twice. No effect with `lookup`: the
+   * system has its own limits.
+   *
+   * @default 2_000
+   */
+  timeout?: number | null | undefined
 }
 
 /** The options of an `UpstreamPool`: those of each of its Pools, and its own. Durations are in milliseconds. */
@@ -96,6 +211,17 @@ export interface UpstreamPoolOptions extends PoolOptions {
    * @default { percent: 20, minPerSecond: 10 }
    */
   retryBudget?: UpstreamRetryBudget | null | undefined
+
+  /**
+   * Where a request goes that follows a redirect of an upstream to another origin: by `fetch`, or by undici's redirect
+   * interceptor.
+   *
+   * - `url`: where the redirect leads, unless that is an upstream's origin
+   * - `upstreams`: to an upstream, as all other requests
+   *
+   * @default 'url'
+   */
+  redirects?: 'url' | 'upstreams' | null | undefined
 
   /**
    * Asks each upstream at intervals how it is. `null`: the requests of callers show that alone.
@@ -185,6 +311,9 @@ export interface UpstreamStats {
   /** Its option of this name. */
   weight: number
 
+  /** Its option of this name. */
+  priority: number
+
   /** How many requests, and tunnels, it has now. */
   inFlight: number
 
@@ -207,5 +336,5 @@ export interface UpstreamStats {
   pool: ClientStats | PoolStats | null
 }
 
-/** A snapshot of an `UpstreamPool`: the stats of each upstream, by origin. */
+/** A snapshot of an `UpstreamPool`: the stats of each upstream, by its name in `upstreams`. */
 export type UpstreamPoolStats = Record<string, UpstreamStats>

@@ -6,6 +6,7 @@
  */
 
 import type * as crypto from 'node:crypto'
+import type * as dns from 'node:dns'
 import type * as http2 from 'node:http2'
 import type * as web from 'node:stream/web'
 import type * as tls from 'node:tls'
@@ -15,6 +16,11 @@ import { loadWithTimers } from './original-timers.ts'
 /** For digests, and for what TLS is told. */
 export function loadCrypto(): typeof crypto {
   return loadWithTimers(() => process.getBuiltinModule('node:crypto'))
+}
+
+/** For names of upstreams. */
+export function loadDns(): typeof dns {
+  return loadWithTimers(() => process.getBuiltinModule('node:dns'))
 }
 
 /** For engine `node`. */

@@ -22,6 +22,7 @@ import { warnOfUnusedOptions } from './unused-options.ts'
 /** A dispatcher for one origin. */
 export abstract class OriginDispatcher extends LivingDispatcher {
   readonly #scheduler: CallScheduler
+  readonly #announcer: Announcer
   readonly #origin: string
   readonly #maxResponseSize: number
 
@@ -42,8 +43,8 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
     const memory = new OriginMemory(systemClock, isHttp1Origin(where, options) ? 'http/1.1' : protocol)
-    const announcer = new Announcer(this, where.url)
-    this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, announcer)
+    this.#announcer = new Announcer(this, where.url)
+    this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, this.#announcer)
   }
 
   override get origin(): string {
@@ -62,6 +63,11 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   /** For a dispatcher in front of this one, which has a budget for repeats. @internal */
   static limitRepeats(it: OriginDispatcher, permit: RepeatPermit): void {
     it.#scheduler.limitRepeats(permit)
+  }
+
+  /** For a dispatcher in front of this one. @param onGoaway called for each GOAWAY of a peer @internal */
+  static watchGoaways(it: OriginDispatcher, onGoaway: () => void): void {
+    it.#announcer.goawayListener = onGoaway
   }
 
   protected override toShown(): object {
@@ -95,6 +101,8 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 class Announcer implements ConnectionEvents {
   readonly #dispatcher: OriginDispatcher
   readonly #origin: URL
+  /** Null: there is no event for that. */
+  goawayListener: (() => void) | null = null
 
   constructor(dispatcher: OriginDispatcher, origin: URL) {
     this.#dispatcher = dispatcher
@@ -107,6 +115,10 @@ class Announcer implements ConnectionEvents {
 
   onDisconnect(error: Error): void {
     this.#dispatcher.emit('disconnect', this.#origin, [this.#dispatcher], toCodedError(error))
+  }
+
+  onGoaway(): void {
+    this.goawayListener?.()
   }
 
   onConnectionError(error: Error): void {

@@ -13,6 +13,8 @@ export interface ConnectionEvents {
   onConnect(): void
   /** A connection that took calls is gone. */
   onDisconnect(error: Error): void
+  /** The peer has sent a GOAWAY, by which a connection takes no more calls. There is no event for it. */
+  onGoaway?(): void
   /** A connection could not be made. */
   onConnectionError(error: Error): void
   /** No call waits any more, after the scheduler's `add` had returned false. */

@@ -281,6 +281,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     // A session with streams may still get a response.
     if (session.streams === 0) this.#judge(session, null)
     this.#owner.onRoom()
+    if (session.goaway !== null) this.#events.onGoaway?.()
   }
 
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {

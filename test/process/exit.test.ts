@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { frames } from '../../src/testing/frames.ts'
 import { runNode } from '../support/clients/child.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import { DnsServer } from '../support/servers/dns-server.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -18,6 +19,7 @@ const children = new URL('./children/', import.meta.url)
 const CHILDREN = [
   'close',
   'closing',
+  'discovery',
   'idle',
   'import',
   'load',
@@ -112,6 +114,27 @@ describe('a process', () => {
       const response = [{ statusCode: 200 }, { text: 'first, last' }]
       expect(await runChild('pending', origin, ca)).toEqual([...response, ...response])
       expect(sessions).toHaveLength(1)
+    })
+  })
+
+  describe('whose upstreams are named by a source', () => {
+    it('ends by itself, used or not', async () => {
+      const { origin } = await startServer(serveHello)
+      expect(await runChild('discovery', 'used', origin)).toEqual([{ text: 'hello' }])
+      expect(await runChild('discovery', 'unused')).toEqual([{ isMade: true }])
+    })
+
+    it('stays while a request waits for the first answer', async () => {
+      expect(await runChild('discovery', 'waiting')).toEqual([{ name: 'ConnectTimeoutError' }])
+    })
+
+    it.each([
+      'closed',
+      'destroyed',
+    ])('whose questions aren’t answered ends when the UpstreamPool is %s', async (how) => {
+      const silent = await DnsServer.start()
+      for (const type of ['A', 'AAAA'] as const) silent.set('api.test', type, 'drop')
+      expect(await runChild('discovery', how, silent.address)).toEqual([{ isMade: true }])
     })
   })
 

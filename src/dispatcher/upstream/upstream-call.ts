@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions, RequestPriority } from '../../../types/request.ts'
-import { DodiciError, TunnelRefusedError, toError } from '../../errors/errors.ts'
+import { DodiciError, RequestTimeoutError, TunnelRefusedError, toError } from '../../errors/errors.ts'
 import { BalancedPoolMissingUpstreamError } from '../../errors/undici-errors.ts'
 import type { KeptIterable } from '../../request/kept-source.ts'
 import type { CallResult } from './ejection.ts'
@@ -21,11 +21,28 @@ import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
 import type { UpstreamSet } from './upstream-set.ts'
 
+/** Where calls wait. */
+export interface CallWaitingRoom {
+  /** @throws the error of the call when there is no point in waiting */
+  wait(call: UpstreamCall, options: DispatchOptions): void
+  /** The call has ended. */
+  unwait(call: UpstreamCall): void
+}
+
+/** Learns of the redirects of upstreams. */
+export interface CallRedirects {
+  record(options: DispatchOptions, headers: IncomingHttpHeaders): void
+}
+
 /** What a call asks of its UpstreamPool. */
 export interface UpstreamCallOwner {
   readonly upstreams: UpstreamSet
   /** Of the retries of all calls. */
   readonly budget: RetryBudget
+  /** Where calls wait until an upstream is known; null: all were named by the caller. */
+  readonly discoveries?: CallWaitingRoom | null
+  /** Where redirects lead; null: to upstreams. */
+  readonly redirects?: CallRedirects | null
   /**
    * How often Pools have sent calls again that a server may have acted on, this call or others. Null: that isn't known,
    * since the dispatchers are the caller's.
@@ -117,6 +134,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     try {
       const upstream = this.#owner.upstreams.choose(this.#options, null, this.#sentAt)
       if (upstream !== null) return this.#send(upstream, this.#sentAt)
+      if (this.#wait()) return true
       throw new BalancedPoolMissingUpstreamError('No upstream has been added to the UpstreamPool')
     } catch (thrown) {
       // A dispatcher of the caller's may throw after it has told the handler.
@@ -128,6 +146,33 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   get formerAttempts(): number {
     return this.#failed?.streams ?? 0
+  }
+
+  /** An upstream is known by now. */
+  begin(): void {
+    const now = this.#owner.upstreams.now()
+    const options = this.#toRemaining(now)
+    try {
+      if (options === null) throw new RequestTimeoutError('No upstream was known within requestTimeout')
+      this.#options = options
+      const upstream = this.#owner.upstreams.choose(options, null, now)
+      if (upstream !== null) this.#send(upstream, now)
+      else if (!this.#wait())
+        throw new BalancedPoolMissingUpstreamError('The UpstreamPool has no upstream any more')
+    } catch (thrown) {
+      this.#report(toError(thrown))
+    }
+  }
+
+  /** No upstream was known in time. */
+  abandon(error: Error): void {
+    this.#report(error)
+  }
+
+  onAbort(reason: Error): void {
+    if (this.#owner.discoveries == null || this.#upstream !== null || this.#state !== 'waiting') return
+    this.#owner.discoveries.unwait(this)
+    this.#report(reason)
   }
 
   get isSettled(): boolean {
@@ -156,6 +201,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   ): void {
     this.#state = 'responded'
     if (statusCode >= 200) this.#measure(statusCode, headers)
+    if (statusCode >= 300 && statusCode <= 399) this.#owner.redirects?.record(this.#options, headers)
     this.#handler.onResponseStart?.(this.#controller, statusCode, headers, statusMessage)
   }
 
@@ -196,6 +242,26 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#fail(error)
     if (failed !== null && wasWaiting && this.#failOver(failed, error)) return
     this.#report(error)
+  }
+
+  /**
+   * Waits for the first upstream, if sources may give one. The handler gets its controller: it may abort the call.
+   *
+   * @returns false when there is no source
+   */
+  #wait(): boolean {
+    const { discoveries } = this.#owner
+    if (discoveries === null || discoveries === undefined) return false
+    discoveries.wait(this, this.#options)
+    if (this.#hasStarted) return true
+    this.#hasStarted = true
+    try {
+      this.#handler.onRequestStart?.(this.#controller, null)
+    } catch (thrown) {
+      discoveries.unwait(this)
+      throw thrown
+    }
+    return true
   }
 
   /** @returns the value of the dispatcher @throws what the dispatcher throws */

@@ -18,6 +18,8 @@ export interface ControlledUpstreamCall {
   readonly formerAttempts: number
   /** The priority of further attempts. */
   onReprioritize(priority: RequestPriority): void
+  /** The caller aborts the call while no upstream has it. */
+  onAbort(reason: Error): void
 }
 
 /**
@@ -84,7 +86,8 @@ export class UpstreamController implements DispatchController {
       return
     }
     this.#reason ??= reason ?? new RequestAbortedError()
-    this.#controller?.abort(this.#reason)
+    if (this.#controller === null) this.#call.onAbort(this.#reason)
+    else this.#controller.abort(this.#reason)
   }
 
   pause(): void {

@@ -4,12 +4,19 @@
  * @module
  */
 
-import type { PoolOptions } from '../../../types/client.ts'
-import type { UpstreamHealthCheck, UpstreamInit, UpstreamPoolOptions } from '../../../types/upstream.ts'
+import type { AgentOptions, PoolOptions } from '../../../types/client.ts'
+import type {
+  UpstreamHealthCheck,
+  UpstreamInit,
+  UpstreamPoolOptions,
+  UpstreamSource,
+} from '../../../types/upstream.ts'
 import { MAX_DELAY } from '../../core/clock.ts'
+import { toIpVersion } from '../../core/ip-address.ts'
 import { isUrl } from '../../core/realms.ts'
 import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
-import type { Origin } from '../../options/options.ts'
+import type { Limits } from '../../options/limits.ts'
+import type { Origin, ResolvedClientOptions } from '../../options/options.ts'
 import {
   toAgentOptions,
   toClientOptions,
@@ -18,8 +25,13 @@ import {
   toOrigin,
 } from '../../options/options.ts'
 import type { ReceiveLimits } from '../../options/receive-limits.ts'
+import { toFixedLookup } from '../../session/connect/addresses.ts'
+import { isSource, toAnswerParts } from './discovery/answer.ts'
+import type { IpEndpoint } from './discovery/ip-endpoint.ts'
+import { showIpEndpoint, toIpEndpoint } from './discovery/ip-endpoint.ts'
 import { isServing, MAX_SERVICE_LENGTH, toGrpcCheck } from './grpc-health.ts'
 import type { HealthCheckRules } from './health-check.ts'
+import type { DiscoveryContext, ResolvedAnswer, ResolvedUpstream } from './resolved-upstream.ts'
 import type { RetryBudgetRules } from './retry-budget.ts'
 import type { UpstreamSetRules } from './upstream-set.ts'
 
@@ -33,26 +45,27 @@ export interface ResolvedUpstreamPoolOptions {
   readonly retryBudget: RetryBudgetRules
   /** Null: calls probe ejected upstreams. */
   readonly healthCheck: HealthCheckRules | null
+  /** What sources of upstreams get. */
+  readonly discovery: DiscoveryContext
+  /** Whether a redirect to another origin leads there, and not to an upstream. */
+  readonly leavesByRedirect: boolean
   readonly failureStatuses: ReadonlySet<number>
   readonly maxRetries: number
   readonly replaySafe: boolean
   readonly requestTimeout: number
+  readonly connectTimeout: number
+  /** The limits of a request that sets none itself. */
+  readonly limits: Limits
   readonly maxReplayBuffer: number
   readonly maxResponseSize: number
   readonly captureStack: boolean
   readonly receiveLimits: ReceiveLimits
 }
 
-/** One upstream, checked. */
-export interface ResolvedUpstream {
-  readonly origin: Origin
-  readonly weight: number
-  /** The common ones, and those of the upstream. */
-  readonly pool: PoolOptions
-}
-
 const MAX_COUNT = 2 ** 32 - 1
 const MAX_WEIGHT = 1_000_000
+/** RFC 2782. */
+const MAX_PRIORITY = 65_535
 const MAX_PERCENT = 1_000
 /** All 5xx. */
 const FAILURE_STATUSES: readonly number[] = Array.from({ length: 100 }, (_, index) => 500 + index)
@@ -62,7 +75,7 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
   const resolved = toClientOptions(input)
   const { factory: _factory, latencyWindow, failureStatuses, ...others } = input ?? {}
   const { maxFailures, ejectionTime, maxEjectionTime, maxEjectionPercent, ...rest } = others
-  const { slowStart, maxRetries, retryBudget, healthCheck, tls: _tls, ...poolOptions } = rest
+  const { slowStart, maxRetries, retryBudget, healthCheck, redirects, tls: _tls, ...poolOptions } = rest
   toConnections(poolOptions)
   const checks = toHealthCheck(healthCheck)
   return {
@@ -80,10 +93,14 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     },
     retryBudget: toRetryBudget(retryBudget),
     healthCheck: checks,
+    discovery: toDiscoveryContext(resolved.connect),
+    leavesByRedirect: toRedirects(redirects),
     failureStatuses: toStatuses(failureStatuses),
     maxRetries: toInteger('maxRetries', maxRetries, 1, 0, MAX_COUNT, 'upstreams'),
     replaySafe: resolved.replaySafe,
     requestTimeout: resolved.limits.requestTimeout,
+    connectTimeout: resolved.connectTimeout,
+    limits: resolved.limits,
     maxReplayBuffer: resolved.limits.maxReplayBuffer,
     maxResponseSize: resolved.limits.maxResponseSize,
     captureStack: resolved.captureStack,
@@ -93,14 +110,118 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted */
 export function toUpstream(input: unknown, common: PoolOptions): ResolvedUpstream {
-  if (typeof input === 'string' || isUrl(input)) return { origin: toOrigin(input), weight: 1, pool: common }
+  if (typeof input === 'string' || isUrl(input)) return toOne(toOrigin(input), {}, common)
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw invalidKind('upstream', input, 'an origin, or an object with an origin')
-  const { origin, weight, ...own }: Partial<UpstreamInit> = input
+  const { origin, ...rest }: Partial<UpstreamInit> = input
+  return toOne(toOrigin(origin), rest, common)
+}
+
+function toOne(origin: Origin, init: Partial<UpstreamInit>, common: PoolOptions): ResolvedUpstream {
+  const { weight, priority, address, ...own } = init
   const pool = { ...common, ...own }
-  toClientOptions(pool)
-  toConnections(pool)
-  return { origin: toOrigin(origin), weight: toWeight(weight), pool }
+  if (Object.keys(own).length > 0) {
+    toClientOptions(pool)
+    toConnections(pool)
+  }
+  const endpoint = toEndpoint(address, origin, pool)
+  return {
+    name: endpoint === null ? origin.href : `${origin.href}#${showIpEndpoint(endpoint)}`,
+    origin,
+    weight: toWeight(weight),
+    priority: toInteger('priority', priority, 0, 0, MAX_PRIORITY, 'a priority'),
+    own,
+    pool: endpoint === null ? pool : toAddressed(pool, origin, endpoint),
+  }
+}
+
+/** What the constructor of an UpstreamPool gets: upstreams, and sources of them. All are checked. */
+export function toUpstreamsAndSources(
+  input: unknown,
+  common: PoolOptions,
+): { readonly upstreams: readonly ResolvedUpstream[]; readonly sources: readonly UpstreamSource[] } {
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input]
+  return {
+    upstreams: list.filter((one) => !isSource(one)).map((one) => toUpstream(one, common)),
+    sources: list.filter(isSource),
+  }
+}
+
+/** @throws InvalidArgumentError that names what is wrong with the answer of a source */
+export function toAnswer(value: unknown, common: PoolOptions): ResolvedAnswer {
+  const { list, ttl } = toAnswerParts(value)
+  return {
+    upstreams: list.map((one) => toUpstream(one, common)),
+    ttl: ttl === undefined || ttl === null ? null : toInteger('ttl', ttl, 0, 0, MAX_DELAY, 'milliseconds'),
+  }
+}
+
+/** The name of an upstream, in any form that `removeUpstream()` and `getUpstream()` take. */
+export function toUpstreamName(input: unknown, common: PoolOptions): string {
+  if (typeof input !== 'string') return toUpstream(input, common).name
+  const hash = input.indexOf('#')
+  if (hash === -1) return toOrigin(input).href
+  return toUpstream({ origin: input.slice(0, hash), address: input.slice(hash + 1) }, common).name
+}
+
+/** Null without an address. The port is null where it is the origin's. */
+function toEndpoint(address: unknown, { hostname, port }: Origin, pool: PoolOptions): IpEndpoint | null {
+  if (address === undefined || address === null) return null
+  const endpoint = typeof address === 'string' ? toIpEndpoint(address) : null
+  if (endpoint === null) throw invalid('address', address, 'an IP address, with or without a port, or null')
+  if (hasSocketPath(pool)) throw invalid('address', address, 'none, beside socketPath')
+  // No name is looked up for such an origin.
+  if (toIpVersion(hostname) !== 0 && toIpEndpoint(hostname)?.host !== endpoint.host)
+    throw invalid('address', address, `an address of ${hostname}, which is the origin's host, or none`)
+  return endpoint.port === port ? { ...endpoint, port: null } : endpoint
+}
+
+function hasSocketPath({ socketPath, connect }: PoolOptions): boolean {
+  const own = typeof connect === 'object' && connect !== null ? connect.socketPath : null
+  return (socketPath ?? null) !== null || (own ?? null) !== null
+}
+
+/** The options of a Pool whose connections go to one address. */
+function toAddressed(
+  pool: PoolOptions,
+  { hostname, url }: Origin,
+  { host, family, port }: IpEndpoint,
+): PoolOptions {
+  const { connect } = pool
+  if (typeof connect === 'function') {
+    const servername = toIpVersion(hostname) === 0 ? { servername: hostname } : {}
+    return {
+      ...pool,
+      connect: (asked, callback) =>
+        connect(
+          { ...servername, ...asked, hostname: host, port: port === null ? url.port : `${port}` },
+          callback,
+        ),
+    }
+  }
+  const lookup = toFixedLookup([{ address: host, family }])
+  return { ...pool, connect: { ...connect, lookup, ...(port === null ? {} : { remotePort: port }) } }
+}
+
+/** The options of an Agent for any origin: without what connects to the upstreams alone. */
+export function toForeignOptions({ pool, factory }: ResolvedUpstreamPoolOptions): AgentOptions {
+  const { socketPath: _socketPath, connect, ...rest } = pool
+  const options = { ...rest, factory }
+  if (typeof connect !== 'object' || connect === null) return { ...options, connect }
+  const { socketPath: _ownPath, servername: _servername, remotePort: _remotePort, ...own } = connect
+  return { ...options, connect: own }
+}
+
+function toDiscoveryContext(connect: ResolvedClientOptions['connect']): DiscoveryContext {
+  if (typeof connect === 'function') return { lookup: null, family: 0 }
+  const { lookup = null, family, localAddress = '' } = connect
+  return { lookup, family: family === 4 || family === 6 ? family : toIpVersion(localAddress) }
+}
+
+function toRedirects(value: unknown): boolean {
+  if (value === undefined || value === null || value === 'url') return true
+  if (value === 'upstreams') return false
+  throw invalid('redirects', value, "'url' or 'upstreams'")
 }
 
 function toDuration(name: string, value: unknown, fallback: number): number {

@@ -4,31 +4,55 @@
  * @module
  */
 
-import type { PoolOptions } from '../../../types/client.ts'
+import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher as DispatcherType } from '../../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import type { UpstreamInit, UpstreamPoolOptions, UpstreamPoolStats } from '../../../types/upstream.ts'
+import type {
+  UpstreamInit,
+  UpstreamInput,
+  UpstreamPoolOptions,
+  UpstreamPoolStats,
+  UpstreamSource,
+} from '../../../types/upstream.ts'
 import { markClass } from '../../core/class-mark.ts'
 import { systemClock } from '../../core/clock.ts'
-import { ClientClosedError, ClientDestroyedError, InvalidReturnValueError } from '../../errors/errors.ts'
+import {
+  ClientClosedError,
+  ClientDestroyedError,
+  InvalidReturnValueError,
+  toCodedError,
+  toError,
+} from '../../errors/errors.ts'
 import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
-import type { Origin } from '../../options/options.ts'
-import { toOrigin } from '../../options/options.ts'
+import { toLimits, toQueueLimit } from '../../options/limits.ts'
 import type { RepeatPermit } from '../../scheduler/repeat-permit.ts'
+import { Agent } from '../agent.ts'
 import { isDispatcher } from '../dispatcher.ts'
 import { LivingDispatcher } from '../life-cycle.ts'
 import { OriginDispatcher } from '../origin-dispatcher.ts'
 import { Pool } from '../pool.ts'
 import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
+import { Discoveries } from './discovery/discoveries.ts'
+import type { WaitLimit } from './discovery/waiting-calls.ts'
 import { HealthChecks } from './health-check.ts'
+import type { RedirectTarget } from './redirect-targets.ts'
+import { RedirectTargets } from './redirect-targets.ts'
+import type { ResolvedUpstream } from './resolved-upstream.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamDispatch } from './upstream.ts'
 import { Upstream } from './upstream.ts'
 import type { UpstreamCallOwner } from './upstream-call.ts'
 import { toUpstreamCall } from './upstream-call.ts'
 import type { ResolvedUpstreamPoolOptions } from './upstream-options.ts'
-import { toUpstream, toUpstreamPoolOptions } from './upstream-options.ts'
+import {
+  toAnswer,
+  toForeignOptions,
+  toUpstream,
+  toUpstreamName,
+  toUpstreamPoolOptions,
+  toUpstreamsAndSources,
+} from './upstream-options.ts'
 import { UpstreamSet } from './upstream-set.ts'
 
 /**
@@ -38,6 +62,8 @@ import { UpstreamSet } from './upstream-set.ts'
  * Of two upstreams, the one gets the request that is less busy, responds sooner and fails less. An upstream that fails
  * several times in a row is ejected for a while, and then probed by one request. If an upstream fails before any part
  * of the response has come, another one gets the request, where that does no harm and the budget allows it.
+ *
+ * The upstreams are named, or come from sources, such as `dns()`: then they change with what a source says.
  *
  * @example
  * ```ts
@@ -49,9 +75,16 @@ import { UpstreamSet } from './upstream-set.ts'
 export class UpstreamPool extends LivingDispatcher {
   readonly #options: ResolvedUpstreamPoolOptions
   readonly #upstreams: UpstreamSet
+  readonly #discoveries: Discoveries
   readonly #budget: RetryBudget
   /** Null: calls show how the upstreams are. */
   readonly #checks: HealthChecks | null
+  /** Null: they lead to upstreams. */
+  readonly #redirects: RedirectTargets | null
+  /** For where redirects lead; null until there was one. */
+  #agent: Agent | null = null
+  /** What each upstream was made of. */
+  readonly #made = new Map<Upstream, ResolvedUpstream>()
   /** Dispatchers of upstreams that were removed, while their last calls run. */
   readonly #leaving = new Set<DispatcherType>()
   readonly #callOwner: UpstreamCallOwner
@@ -62,12 +95,13 @@ export class UpstreamPool extends LivingDispatcher {
   #onIdle: (() => void) | null = null
 
   /**
-   * @param upstreams one, or a list: origins, or objects with an origin, a weight, and options of their own
+   * @param upstreams one, or a list: origins, objects with an origin, a weight, and options of their own; and sources
+   *   of upstreams: what `dns()` returns, functions, and async iterables
    * @param options see {@link UpstreamPoolOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   constructor(
-    upstreams: string | URL | UpstreamInit | readonly (string | URL | UpstreamInit)[] = [],
+    upstreams: UpstreamInput | UpstreamSource | readonly (UpstreamInput | UpstreamSource)[] = [],
     options?: UpstreamPoolOptions,
   ) {
     const resolved = toUpstreamPoolOptions(options)
@@ -77,6 +111,16 @@ export class UpstreamPool extends LivingDispatcher {
     this.#budget = new RetryBudget(resolved.retryBudget)
     const { healthCheck } = resolved
     this.#checks = healthCheck === null ? null : new HealthChecks(healthCheck, systemClock, Math.random)
+    this.#redirects = resolved.leavesByRedirect
+      ? new RedirectTargets(systemClock, (origin) => this.#isUpstream(origin))
+      : null
+    // All are checked before the first is made.
+    const given = toUpstreamsAndSources(upstreams, resolved.pool)
+    this.#discoveries = new Discoveries(given.sources, resolved.discovery, systemClock, Math.random, {
+      check: (answer) => toAnswer(answer, resolved.pool),
+      onAnswer: () => this.#reconcile(),
+      onError: (error) => this.emit('discoveryError', error),
+    })
     const { failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout } = resolved
     const isDestroyed = (): boolean => this.destroyed
     this.#callOwner = {
@@ -84,16 +128,19 @@ export class UpstreamPool extends LivingDispatcher {
       maxOverload: resolved.rules.maxEjectionTime,
       upstreams: this.#upstreams,
       budget: this.#budget,
+      redirects: this.#redirects,
+      discoveries: given.sources.length === 0 ? null : this.#toWaitingRoom(),
       repeats: resolved.factory === null || resolved.factory === undefined ? 0 : null,
       get mayRetry() {
         return !isDestroyed()
       },
       onCallSettled: () => this.#onCallSettled(),
     }
-    const list: readonly unknown[] = Array.isArray(upstreams) ? upstreams : [upstreams]
-    // All are checked before the first is made.
-    const checked = list.map((upstream) => toUpstream(upstream, resolved.pool))
-    for (const { origin, weight, pool } of checked) this.#add(origin, weight, pool)
+    for (const upstream of given.upstreams) {
+      this.#discoveries.add(upstream)
+      this.#add(upstream)
+    }
+    this.#discoveries.start()
   }
 
   protected override get isOriginless(): boolean {
@@ -104,51 +151,56 @@ export class UpstreamPool extends LivingDispatcher {
     return this.#options.maxResponseSize
   }
 
-  /** The origins of the upstreams that take requests. */
+  /** The upstreams that take requests: the `URL.origin` of each, with `#` and its address if it has one. */
   get upstreams(): string[] {
-    return this.#upstreams.all.map(({ origin }) => origin)
+    return this.#upstreams.all.map(({ name }) => name)
   }
 
-  /** How busy and how healthy each upstream is now, by its `URL.origin`: snapshots. */
+  /** How busy and how healthy each upstream is now, by its name in {@link upstreams}: snapshots. */
   get stats(): UpstreamPoolStats {
     const now = this.#upstreams.now()
-    return Object.fromEntries(this.#upstreams.all.map((upstream) => [upstream.origin, upstream.toStats(now)]))
-  }
-
-  /** The dispatcher of an upstream; `undefined` if there is no such upstream. @throws InvalidArgumentError */
-  getUpstream(upstream: string | URL): DispatcherType | undefined {
-    return this.#upstreams.find(toOrigin(upstream).href)?.dispatcher
+    return Object.fromEntries(this.#upstreams.all.map((upstream) => [upstream.name, upstream.toStats(now)]))
   }
 
   /**
-   * Adds an upstream. No effect if there is one with this origin: remove that one first, to give it another weight.
+   * The dispatcher of an upstream; `undefined` if there is no such upstream.
+   *
+   * @param upstream an origin, a name of {@link upstreams}, or an object with an origin and an address
+   * @throws InvalidArgumentError
+   */
+  getUpstream(upstream: string | URL | UpstreamInit): DispatcherType | undefined {
+    return this.#upstreams.find(toUpstreamName(upstream, this.#options.pool))?.dispatcher
+  }
+
+  /**
+   * Adds an upstream. No effect if there is one with this origin and address: remove that one first, to give it another
+   * weight.
    *
    * @throws InvalidArgumentError, and ClientClosedError or ClientDestroyedError after `close()` or `destroy()`
    */
   addUpstream(upstream: string | URL | UpstreamInit): this {
     if (this.destroyed) throw new ClientDestroyedError()
     if (this.closed) throw new ClientClosedError()
-    const { origin, weight, pool } = toUpstream(upstream, this.#options.pool)
-    this.#add(origin, weight, pool)
+    const resolved = toUpstream(upstream, this.#options.pool)
+    if (this.#upstreams.find(resolved.name) !== null) return this
+    this.#discoveries.add(resolved)
+    this.#add(resolved)
+    this.#discoveries.beginWaiting()
     return this
   }
 
   /**
    * Removes an upstream: it gets no further requests, those that it has end, and then its connections are closed. No
-   * effect if there is no such upstream.
+   * effect if there is no such upstream. One that a source has named comes back when the source names it again.
    *
+   * @param upstream an origin, a name of {@link upstreams}, or an object with an origin and an address
    * @throws InvalidArgumentError
    */
-  removeUpstream(upstream: string | URL): this {
-    const found = this.#upstreams.find(toOrigin(upstream).href)
+  removeUpstream(upstream: string | URL | UpstreamInit): this {
+    const found = this.#upstreams.find(toUpstreamName(upstream, this.#options.pool))
     if (found === null) return this
-    this.#upstreams.delete(found)
-    this.#checks?.delete(found)
-    const { dispatcher } = found
-    this.#leaving.add(dispatcher)
-    // The caller may have destroyed a dispatcher of its `factory`: closing that one fails, and it is gone, too.
-    const onGone = (): boolean => this.#leaving.delete(dispatcher)
-    new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
+    this.#discoveries.delete(found.name)
+    this.#drain(found)
     return this
   }
 
@@ -157,12 +209,14 @@ export class UpstreamPool extends LivingDispatcher {
     const upstreams: Record<string, object> = {}
     for (const upstream of this.#upstreams.all) {
       const { state, weight, inFlight, latency } = upstream.toStats(now)
-      upstreams[upstream.origin] = { state, weight, inFlight, latency }
+      upstreams[upstream.name] = { state, weight, inFlight, latency }
     }
     return { ...super.toShown(), upstreams }
   }
 
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
+    const target = this.#redirects?.find(options) ?? null
+    if (target !== null) return this.#leave(target, options, handler)
     const call = toUpstreamCall(this.#callOwner, toRepeatable(options), handler)
     this.#unsettled++
     return call.start()
@@ -176,16 +230,108 @@ export class UpstreamPool extends LivingDispatcher {
         this.#onIdle = resolve
       })
     }
+    this.#discoveries.stop()
     await settleAll(this.#all().map(async (dispatcher) => closeOrAwait(dispatcher)))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
     this.#checks?.stop()
+    this.#discoveries.stop()
+    this.#discoveries.failWaiting(() => error ?? new ClientDestroyedError())
     await settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy(error)))
   }
 
   #all(): DispatcherType[] {
-    return [...this.#upstreams.all.map(({ dispatcher }) => dispatcher), ...this.#leaving]
+    const agents = this.#agent === null ? [] : [this.#agent]
+    return [...this.#upstreams.all.map(({ dispatcher }) => dispatcher), ...this.#leaving, ...agents]
+  }
+
+  /** Makes the upstreams those that are wanted now. One that stays keeps its connections, its health and its load. */
+  #reconcile(): void {
+    const { wanted } = this.#discoveries
+    const before = new Set(this.upstreams)
+    const added: string[] = []
+    for (const upstream of [...this.#upstreams.all]) {
+      const next = wanted.get(upstream.name)
+      if (next === undefined || !this.#update(upstream, next)) this.#drain(upstream)
+    }
+    this.#upstreams.updateLevels()
+    for (const upstream of wanted.values()) {
+      if (this.#upstreams.find(upstream.name) === null && this.#tryToAdd(upstream)) added.push(upstream.name)
+    }
+    const { upstreams } = this
+    const removed = [...before].filter((name) => !upstreams.includes(name) || added.includes(name))
+    if (upstreams.length > 0) this.#discoveries.beginWaiting()
+    if (added.length + removed.length > 0) this.emit('upstreams', { upstreams, added, removed })
+  }
+
+  /** @returns false when it has other options now: there has to be another one in its place */
+  #update(upstream: Upstream, { weight, priority, own }: ResolvedUpstream): boolean {
+    if (!isDeepStrictEqual(this.#made.get(upstream)?.own, own)) return false
+    upstream.weight = weight
+    upstream.priority = priority
+    return true
+  }
+
+  /** The `factory` of the caller may throw: the other upstreams are added all the same. */
+  #tryToAdd(upstream: ResolvedUpstream): boolean {
+    try {
+      this.#add(upstream)
+      return true
+    } catch (thrown) {
+      this.emit('discoveryError', toCodedError(toError(thrown)))
+      return false
+    }
+  }
+
+  #drain(upstream: Upstream): void {
+    this.#upstreams.delete(upstream)
+    this.#made.delete(upstream)
+    this.#checks?.delete(upstream)
+    const { dispatcher } = upstream
+    this.#leaving.add(dispatcher)
+    // The caller may have destroyed a dispatcher of its `factory`: closing that one fails, and it is gone, too.
+    const onGone = (): boolean => this.#leaving.delete(dispatcher)
+    new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
+  }
+
+  #toWaitingRoom(): NonNullable<UpstreamCallOwner['discoveries']> {
+    const discoveries = this.#discoveries
+    return {
+      wait: (call, options) => discoveries.wait(call, this.#toWaitLimit(options)),
+      unwait: (call) => discoveries.unwait(call),
+    }
+  }
+
+  /** A call waits for an upstream no longer than for a connection, or in a queue. */
+  #toWaitLimit(options: DispatchOptions): WaitLimit {
+    const limits = toLimits(options, this.#options.limits)
+    const candidates: WaitLimit[] = [
+      { name: 'connectTimeout', value: limits.connectTimeout ?? this.#options.connectTimeout },
+      { name: 'queueTimeout', value: toQueueLimit(limits) },
+      { name: 'requestTimeout', value: limits.requestTimeout },
+    ]
+    const [shortest] = candidates.filter(({ value }) => value > 0).sort((a, b) => a.value - b.value)
+    return shortest ?? { name: 'connectTimeout', value: 0 }
+  }
+
+  #isUpstream(origin: string): boolean {
+    for (const upstream of this.#made.values()) if (upstream.origin.href === origin) return true
+    return false
+  }
+
+  /** Sends a request to where a redirect has led. */
+  #leave(target: RedirectTarget, options: DispatchOptions, handler: DispatchHandler): boolean {
+    if (this.#agent === null) {
+      this.#agent = new Agent(toForeignOptions(this.#options))
+      LivingDispatcher.putBehind(this.#agent)
+      forwardEvents(this.#agent, this)
+    }
+    return LivingDispatcher.dispatchBy(
+      this.#agent,
+      options,
+      this.#redirects?.watch(handler, options, target) ?? handler,
+    )
   }
 
   /** Either a Pool sends a call again or another upstream gets it, and never both. */
@@ -201,20 +347,38 @@ export class UpstreamPool extends LivingDispatcher {
     if (this.#unsettled === 0) this.#onIdle?.()
   }
 
-  #add(origin: Origin, weight: number, options: PoolOptions): void {
-    const { href } = origin
-    if (this.#upstreams.find(href) !== null) return
-    const { dispatcher, dispatch } = this.#make(origin, options)
+  #add(resolved: ResolvedUpstream): void {
+    const { name, weight, priority } = resolved
+    if (this.#upstreams.find(name) !== null) return
+    const { dispatcher, dispatch } = this.#make(resolved)
     LivingDispatcher.putBehind(dispatcher)
-    // A dispatcher of the caller's `factory` may have no events.
-    if (typeof dispatcher.on === 'function') forwardEvents(dispatcher, this)
     const now = this.#upstreams.now()
-    const upstream = new Upstream(href, weight, dispatcher, dispatch, this.#options.rules, now)
+    const upstream = new Upstream(name, weight, dispatcher, dispatch, this.#options.rules, now, priority)
+    // A dispatcher of the caller's `factory` may have no events.
+    if (typeof dispatcher.on === 'function') {
+      forwardEvents(dispatcher, this)
+      if (!this.#discoveries.areNone) this.#watch(upstream)
+    }
+    this.#made.set(upstream, resolved)
     this.#upstreams.add(upstream)
     this.#checks?.add(upstream)
   }
 
-  #make(origin: Origin, options: PoolOptions): { dispatcher: DispatcherType; dispatch: UpstreamDispatch } {
+  /** Its connections show that the addresses may have changed: a server of it has gone, or is about to. */
+  #watch(upstream: Upstream): void {
+    const { dispatcher } = upstream
+    const onSign = (): void => {
+      if (this.#made.has(upstream)) this.#discoveries.refresh()
+    }
+    dispatcher.on('connectionError', onSign)
+    dispatcher.on('disconnect', onSign)
+    if (dispatcher instanceof OriginDispatcher) OriginDispatcher.watchGoaways(dispatcher, onSign)
+  }
+
+  #make({ origin, pool: options }: ResolvedUpstream): {
+    dispatcher: DispatcherType
+    dispatch: UpstreamDispatch
+  } {
     const { factory } = this.#options
     const { href } = origin
     if (factory === null || factory === undefined) {

@@ -33,6 +33,8 @@ export class UpstreamSet {
   readonly #random: () => number
   readonly #rules: UpstreamSetRules
   readonly #upstreams: Upstream[] = []
+  /** The same by priority, the first to be used first; null while all have the same priority. */
+  #levels: readonly (readonly Upstream[])[] | null = null
   readonly #latencies: LatencyQuantiles
   /** When success rates are compared next. */
   #comparesAt: number
@@ -56,17 +58,28 @@ export class UpstreamSet {
     return this.#clock.now()
   }
 
-  find(origin: string): Upstream | null {
-    return this.#upstreams.find((upstream) => upstream.origin === origin) ?? null
+  find(name: string): Upstream | null {
+    return this.#upstreams.find((upstream) => upstream.name === name) ?? null
   }
 
   add(upstream: Upstream): void {
     this.#upstreams.push(upstream)
+    this.updateLevels()
   }
 
   delete(upstream: Upstream): void {
     const index = this.#upstreams.indexOf(upstream)
     if (index !== -1) this.#upstreams.splice(index, 1)
+    this.updateLevels()
+  }
+
+  /** To be called when an upstream has another priority than before. */
+  updateLevels(): void {
+    const priorities = [...new Set(this.#upstreams.map(({ priority }) => priority))].sort((a, b) => a - b)
+    this.#levels =
+      priorities.length < 2
+        ? null
+        : priorities.map((priority) => this.#upstreams.filter((upstream) => upstream.priority === priority))
   }
 
   /** A good response has come. */
@@ -96,6 +109,7 @@ export class UpstreamSet {
     const [only] = upstreams
     if (only !== undefined && upstreams.length === 1) return tried?.includes(only) === true ? null : only
     if (now >= this.#comparesAt) this.#compare(now)
+    if (this.#levels !== null) return this.#chooseByPriority(this.#levels, options, tried, now)
     let leftOut = 0
     let due: Upstream | null = null
     for (const upstream of upstreams) {
@@ -109,6 +123,35 @@ export class UpstreamSet {
       choose(upstreams, tried, isPanic, now, this.#random) ??
       choose(upstreams, tried, true, now, this.#random)
     )
+  }
+
+  /**
+   * The first level of which one upstream isn't left out, and wasn't tried. An upstream of a level before it is probed
+   * when its time is over: so the requests go back there. If all levels are out, the first one gets the request.
+   */
+  #chooseByPriority(
+    levels: readonly (readonly Upstream[])[],
+    options: DispatchOptions,
+    tried: readonly Upstream[] | null,
+    now: number,
+  ): Upstream | null {
+    for (const level of levels) {
+      const out = level.filter((upstream) => upstream.isLeftOut(now))
+      const isOut = out.length === level.length
+      const isPanic = out.length * 100 > this.#rules.maxEjectionPercent * level.length
+      if (tried === null && (isOut || !isPanic)) {
+        const due = out.find((upstream) => this.#mayProbe(upstream, options, now))
+        if (due !== undefined) return due
+      }
+      if (isOut) continue
+      const chosen = choose(level, tried, isPanic, now, this.#random)
+      if (chosen !== null) return chosen
+    }
+    for (const level of levels) {
+      const chosen = choose(level, tried, true, now, this.#random)
+      if (chosen !== null) return chosen
+    }
+    return null
   }
 
   /** A request that may be lost, or has failed once already, is a probe only if no other request is. */

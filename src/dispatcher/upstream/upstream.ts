@@ -39,9 +39,12 @@ const FAILURE_EXPONENT = 3
 
 /** A candidate of the choice, with what the choice depends on. */
 export class Upstream implements Candidate {
-  /** As `URL.origin` writes it. */
-  readonly origin: string
-  readonly weight: number
+  /** Of its own among the upstreams: its origin, and its address if it has one. */
+  readonly name: string
+  /** Its source may change it. */
+  weight: number
+  /** The same. Lower ones come first. */
+  priority: number
   readonly dispatcher: Dispatcher
   readonly dispatch: UpstreamDispatch
   readonly ejection: Ejection
@@ -67,15 +70,17 @@ export class Upstream implements Candidate {
   #overloadedUntil = 0
 
   constructor(
-    origin: string,
+    name: string,
     weight: number,
     dispatcher: Dispatcher,
     dispatch: UpstreamDispatch,
     rules: UpstreamRules,
     now: number,
+    priority = 0,
   ) {
-    this.origin = origin
+    this.name = name
     this.weight = weight
+    this.priority = priority
     this.dispatcher = dispatcher
     this.dispatch = dispatch
     this.ejection = new Ejection(rules)
@@ -169,11 +174,12 @@ export class Upstream implements Candidate {
   }
 
   toStats(now: number): UpstreamStats {
-    const { weight, inFlight, requests, failures, ejection } = this
+    const { weight, priority, inFlight, requests, failures, ejection } = this
     const { kind } = ejection.health
     return {
       state: kind === 'healthy' && this.isOverloaded(now) ? 'overloaded' : kind,
       weight,
+      priority,
       inFlight,
       latency: this.#latency.isMeasured ? this.#latency.at(now) : null,
       successRate: this.#successRate.at(now),

@@ -246,7 +246,10 @@ declare const undiciError6: undici6.errors.UndiciError
 declare const undiciError8: undici8.errors.UndiciError
 export const codedErrors: CodedError[] = [undiciError6, undiciError8]
 export type EventNames = Expect<
-  Equal<keyof DispatcherEvents, 'connect' | 'disconnect' | 'connectionError' | 'drain'>
+  Equal<
+    keyof DispatcherEvents,
+    'connect' | 'disconnect' | 'connectionError' | 'drain' | 'upstreams' | 'discoveryError'
+  >
 >
 
 // Interceptors: undici's own, and ours.

@@ -57,6 +57,7 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
     'a thread: its 100 squares add up to 328350, exit code 0',
     'a terminated thread: its connection closed, with 100 requests on it',
   ],
+  discovery: ['1 added, 0 removed', 'a response of server a', '1 added, 1 removed', 'a response of server b'],
   'cluster/cluster': [
     '20 responses, by 2 processes',
     'a killed process: its response ended with ECONNRESET',

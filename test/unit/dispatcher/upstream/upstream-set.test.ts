@@ -139,4 +139,64 @@ describe('UpstreamSet', () => {
     expect(upstreams.filter(({ ejection }) => !ejection.isHealthy)).toEqual([c])
     expect(upstreams.map(({ recent }) => recent.successes + recent.failures)).toEqual([0, 0, 0, 0, 0])
   })
+
+  describe('with priorities', () => {
+    /** Two upstreams of priority 0, and two of priority 1. */
+    function toLevels(rules: Partial<typeof RULES> = {}) {
+      const scene = toScene(4, rules)
+      for (const upstream of [scene.c, scene.d]) if (upstream !== undefined) upstream.priority = 1
+      scene.set.updateLevels()
+      return scene
+    }
+
+    it('chooses among the lowest, while one of them is in', () => {
+      const { a, b, chosen, eject } = toLevels()
+      expect(chosen(GET)).toEqual([a, b])
+      eject(a)
+      expect(chosen(GET)).toEqual([b])
+    })
+
+    it('chooses among the next when all of the lowest are ejected or overloaded', () => {
+      const { a, b, c, d, chosen, eject, clock } = toLevels()
+      eject(a)
+      b?.recordOverload(5_000, clock.now())
+      expect(chosen(GET)).toEqual([c, d])
+      expect(chosen(POST)).toEqual([c, d])
+    })
+
+    it('goes back by a probe of the lowest, when its time is over', () => {
+      const { a, b, c, d, chosen, eject, clock, set } = toLevels()
+      eject(a, b)
+      clock.skip(1_000)
+      expect(set.choose(GET, null, clock.now())).toBe(a)
+      expect(chosen(POST)).toEqual([c, d])
+      const probe = a?.ejection.begin(clock.now(), 1_000) ?? 0
+      a?.judge('success', probe, a.ejection.ejections, clock.now())
+      b?.ejection.begin(clock.now(), 1_000)
+      expect(chosen(GET)).toEqual([a])
+    })
+
+    it('chooses among the next for a request that all of the lowest have failed', () => {
+      const { a, b, c, d, chosen } = toLevels()
+      expect(chosen(GET, [a, b] as Upstream[])).toEqual([c, d])
+      expect(chosen(GET, [a] as Upstream[])).toEqual([b])
+    })
+
+    it('chooses among the lowest when all are out, and then among the next', () => {
+      const { a, b, c, d, chosen, eject, set, clock } = toLevels()
+      eject(a, b, c, d)
+      expect(chosen(GET)).toEqual([a, b])
+      expect(chosen(GET, [a, b] as Upstream[])).toEqual([c, d])
+      expect(set.choose(GET, [a, b, c, d] as Upstream[], clock.now())).toBeNull()
+    })
+
+    it('is told of another priority, and of one that goes', () => {
+      const { a, b, c, d, chosen, set } = toLevels()
+      if (c !== undefined) c.priority = 0
+      set.updateLevels()
+      expect(chosen(GET)).toEqual([a, b, c])
+      for (const upstream of [a, b, c]) if (upstream !== undefined) set.delete(upstream)
+      expect(chosen(GET)).toEqual([d])
+    })
+  })
 })

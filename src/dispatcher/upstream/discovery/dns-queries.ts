@@ -1,0 +1,173 @@
+/**
+ * Asks for the addresses of a name: the system, or name servers.
+ *
+ * @module
+ */
+
+import type { LookupAddress, promises, SrvRecord } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import type { UpstreamResolverContext } from '../../../../types/upstream.ts'
+import { loadDns } from '../../../core/builtin.ts'
+import { toIpVersion } from '../../../core/ip-address.ts'
+import { toError } from '../../../errors/errors.ts'
+import { toCheckedLookup } from '../../../session/connect/addresses.ts'
+
+/** An address of a name. */
+export interface FoundAddress {
+  readonly host: string
+  readonly family: 4 | 6
+  /** Seconds, of the record; null: unknown. */
+  readonly ttl: number | null
+}
+
+/** The questions of one resolution. */
+export interface NameQueries {
+  /** At least one. */
+  addresses(name: string): Promise<readonly FoundAddress[]>
+  services(name: string): Promise<readonly SrvRecord[]>
+  /** A question has failed, and others give an answer. */
+  report(error: unknown): void
+}
+
+/** The shortest TTL in seconds; null: none is known. */
+export function toShortestTtl(addresses: readonly FoundAddress[]): number | null {
+  const known = addresses.flatMap(({ ttl }) => (ttl === null ? [] : [ttl]))
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+/** @throws what Node throws for an address that isn't one */
+export function makeResolver(timeout: number, servers: readonly string[] | null): promises.Resolver {
+  const resolver = new (loadDns().promises.Resolver)({ timeout, tries: 2 })
+  if (servers !== null) resolver.setServers(servers)
+  return resolver
+}
+
+/** By the system's own look-up, or by one of the caller's in its place. */
+export class SystemQueries implements NameQueries {
+  readonly #lookup: LookupFunction
+  readonly #family: 0 | 4 | 6
+
+  constructor(lookup: LookupFunction, family: 0 | 4 | 6) {
+    this.#lookup = toCheckedLookup(lookup)
+    this.#family = family
+  }
+
+  async addresses(name: string): Promise<readonly FoundAddress[]> {
+    const family = this.#family
+    // As sockets of Node: no address of a family that the machine itself has none of.
+    const hints = family === 0 && process.platform !== 'win32' ? loadDns().ADDRCONFIG : 0
+    const found = await new Promise<readonly LookupAddress[]>((resolve, reject) => {
+      this.#lookup(name, { all: true, family, hints }, (error, found) => {
+        if (error !== null && error !== undefined) reject(error)
+        // A caller's function may not know `all`. It was checked that there is an address.
+        else resolve(typeof found === 'string' ? [{ address: found, family: toIpVersion(found) }] : found)
+      })
+    })
+    return found.map(({ address, family: version }) => ({
+      host: address,
+      family: version === 6 ? 6 : 4,
+      ttl: null,
+    }))
+  }
+
+  services(): Promise<never> {
+    return Promise.reject(new Error('The system looks up no SRV records'))
+  }
+
+  report(): void {}
+}
+
+/** RFC 2308: there is no such name, or it has no such record. That is an answer. */
+const NOTHING: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA'])
+
+/** By name servers. */
+export class ServerQueries implements NameQueries {
+  readonly #resolver: promises.Resolver
+  readonly #families: readonly (4 | 6)[]
+  readonly #context: UpstreamResolverContext
+  readonly #kept: Map<string, readonly FoundAddress[]>
+
+  /** @param kept the last good answers, for questions that fail later while others don't: owned by the caller */
+  constructor(
+    resolver: promises.Resolver,
+    family: 0 | 4 | 6,
+    context: UpstreamResolverContext,
+    kept: Map<string, readonly FoundAddress[]>,
+  ) {
+    this.#resolver = resolver
+    this.#families = family === 0 ? [4, 6] : [family]
+    this.#context = context
+    this.#kept = kept
+  }
+
+  async addresses(name: string): Promise<readonly FoundAddress[]> {
+    const outcomes = await this.#cancelable(
+      Promise.allSettled(this.#families.map((family) => this.#ask(name, family))),
+    )
+    const found: FoundAddress[] = []
+    const errors: unknown[] = []
+    for (const [index, outcome] of outcomes.entries()) {
+      const query = `${this.#families[index]} ${name}`
+      if (outcome.status === 'fulfilled') {
+        this.#kept.set(query, outcome.value)
+        found.push(...outcome.value)
+      } else if (isNothing(outcome.reason)) {
+        this.#kept.delete(query)
+        errors.push(outcome.reason)
+      } else {
+        errors.unshift(outcome.reason)
+      }
+    }
+    // A failed answer isn't an empty one: it takes away no address, as long as the other question has an answer.
+    if (found.length === 0) throw errors[0] ?? toNoRecords(name)
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled' || isNothing(outcome.reason)) continue
+      found.push(...(this.#kept.get(`${this.#families[index]} ${name}`) ?? []).map(withoutTtl))
+      this.report(outcome.reason)
+    }
+    return found
+  }
+
+  services(name: string): Promise<readonly SrvRecord[]> {
+    return this.#cancelable(this.#resolver.resolveSrv(name))
+  }
+
+  report(error: unknown): void {
+    this.#context.report(toError(error))
+  }
+
+  async #ask(name: string, family: 4 | 6): Promise<readonly FoundAddress[]> {
+    const { ttl } = { ttl: true } as const
+    const records =
+      family === 4
+        ? await this.#resolver.resolve4(name, { ttl })
+        : await this.#resolver.resolve6(name, { ttl })
+    return records.map((record) => ({ host: record.address, family, ttl: record.ttl }))
+  }
+
+  /** A question that waits keeps the process alive: when no answer is wanted any more, it ends. */
+  async #cancelable<TAnswer>(answer: Promise<TAnswer>): Promise<TAnswer> {
+    const { signal } = this.#context
+    const onAbort = (): void => this.#resolver.cancel()
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+    try {
+      return await answer
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+}
+
+function isNothing(error: unknown): boolean {
+  return NOTHING.has(Reflect.get(Object(error), 'code'))
+}
+
+function withoutTtl({ host, family }: FoundAddress): FoundAddress {
+  return { host, family, ttl: null }
+}
+
+function toNoRecords(hostname: string): Error {
+  const error = new Error(`The answer for ${hostname} has no address`)
+  return Object.assign(error, { code: 'ENODATA', hostname })
+}

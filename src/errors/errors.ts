@@ -33,6 +33,25 @@ const copies = new Map<unknown, (error: DodiciError) => DodiciError>()
 /** The classes that undici has as well, by their code. */
 const undiciClasses = new Map<unknown, OwnClass>()
 
+/** undici's messages, by code, of errors that are made without one: mocks and tests make such errors. */
+const defaultMessages: ReadonlyMap<string, string> = new Map([
+  ['UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'Headers Timeout Error'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error'],
+  ['UND_ERR_BODY_TIMEOUT', 'Body Timeout Error'],
+  ['UND_ERR_INVALID_ARG', 'Invalid Argument Error'],
+  ['UND_ERR_INVALID_RETURN_VALUE', 'Invalid Return Value Error'],
+  ['UND_ERR_ABORTED', 'Request aborted'],
+  ['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'Request body length does not match content-length header'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'Response body length does not match content-length header'],
+  ['UND_ERR_DESTROYED', 'The client is destroyed'],
+  ['UND_ERR_CLOSED', 'The client is closed'],
+  ['UND_ERR_SOCKET', 'Socket error'],
+  ['UND_ERR_NOT_SUPPORTED', 'Not supported error'],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'Response content exceeded max size'],
+  ['UND_ERR_MAX_ORIGINS_REACHED', 'Maximum allowed origins reached'],
+])
+
 const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
 
 /** undici's mark on the errors with a code of its own. */
@@ -111,11 +130,13 @@ export class DodiciError extends Error implements CallErrorFields {
   /** The additional debug data of the peer's GOAWAY, or null. @default null */
   goawayDebugData: Buffer | null
 
-  constructor(message: string, given: ErrorDetails = {}) {
+  constructor(message?: string, given: ErrorDetails = {}) {
     // undici's classes take something else there, or nothing: a test's mock may make an error of ours with it.
     const details = typeof given === 'object' && given !== null ? given : {}
-    super(message, 'cause' in details ? { cause: details.cause } : undefined)
-    this.code = String(Reflect.get(new.target.prototype, 'code'))
+    const code = String(Reflect.get(new.target.prototype, 'code'))
+    const text = message || (defaultMessages.get(code) ?? '')
+    super(text, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = code
     this.processed = details.processed ?? 'no'
     this.http2ErrorCode = details.http2ErrorCode ?? null
     this.goawayDebugData = details.goawayDebugData ?? null
@@ -189,10 +210,6 @@ brand(BodyTimeoutError, 'BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT')
 /** The call was aborted without a reason of the caller's own. */
 export class RequestAbortedError extends DodiciError {
   declare readonly code: 'UND_ERR_ABORTED'
-
-  constructor(message = 'Request aborted', details?: ErrorDetails) {
-    super(message, details)
-  }
 }
 brand(RequestAbortedError, 'AbortError', 'UND_ERR_ABORTED')
 // undici's RequestAbortedError is an AbortError too, and users test for either.
@@ -264,20 +281,12 @@ brand(MaxOriginsReachedError, 'MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REA
 /** The dispatcher was destroyed, before or during the call. */
 export class ClientDestroyedError extends DodiciError {
   declare readonly code: 'UND_ERR_DESTROYED'
-
-  constructor(message = 'The client is destroyed', details?: ErrorDetails) {
-    super(message, details)
-  }
 }
 brand(ClientDestroyedError, 'ClientDestroyedError', 'UND_ERR_DESTROYED')
 
 /** The dispatcher was closed before the call. */
 export class ClientClosedError extends DodiciError {
   declare readonly code: 'UND_ERR_CLOSED'
-
-  constructor(message = 'The client is closed', details?: ErrorDetails) {
-    super(message, details)
-  }
 }
 brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
 

@@ -61,7 +61,7 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
 export function toCodings(contentEncoding: string): readonly Coding[] | null {
   const names = contentEncoding.toLowerCase().split(',')
   if (names.length > MAX_CODINGS) {
-    const message = `The response has ${names.length} content codings, more than the ${MAX_CODINGS} that are undone`
+    const message = `too many content-encodings in response: ${names.length}, maximum allowed is ${MAX_CODINGS}`
     throw new HeadersCountError(message, { processed: 'yes' })
   }
   const codings: Coding[] = []

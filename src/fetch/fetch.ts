@@ -56,6 +56,7 @@ const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
  * ```
  */
 export function fetch(input: string | URL | RequestLike, init?: FetchInit | null): Promise<Response>
+// The default leaves `fetch.length` at 1, as WebIDL has it.
 export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
   return new Promise((resolve, reject) => {
     try {
@@ -127,6 +128,6 @@ function fetchElsewhere(href: string, input: unknown, init: InitMembers): Promis
     const isForeign = isRequest(input) && !(input instanceof Request)
     return builtinFetch(isForeign ? href : (input as string), own as RequestInit)
   }
-  const cause = new Error(`unknown scheme ${scheme}`)
+  const cause = new Error(scheme === 'about:' ? 'about scheme is not supported' : `unknown scheme ${scheme}`)
   return Promise.reject(new TypeError('fetch failed', { cause }))
 }

@@ -44,7 +44,8 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 /** Of a response without a body, which can be read any number of times. */
 const NO_BYTES = Promise.resolve(Buffer.alloc(0))
 
-const SPENT = 'Body is unusable: it has been read already, or is being read'
+/** The message of Node's fetch: programs compare it. */
+const SPENT = 'Body is unusable: Body has already been read'
 
 /**
  * The response of `fetch()`. `instanceof Response` holds, by the prototype. undici's constructor hasn't run, so that a

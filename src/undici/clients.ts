@@ -5,7 +5,7 @@
  */
 
 import type { ClientOptions, PoolOptions } from '../../types/client.ts'
-import { Client as OwnClient, Pool as OwnPool } from '../index.ts'
+import { errors, Client as OwnClient, Pool as OwnPool } from '../index.ts'
 import { installed } from './installed.ts'
 import { recogniseParents } from './symbols.ts'
 
@@ -29,10 +29,36 @@ export class Client extends OwnClient {
 }
 recogniseParents(Client, theirs.Client)
 
-/** Dodici's Pool. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
-export class Pool extends OwnPool {
+/** An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+class OurPool extends OwnPool {
   constructor(origin: string | URL, options?: PoolOptions) {
     super(origin, toMeaning(options))
   }
 }
+
+type PoolClass = new (...args: unknown[]) => object
+
+function isPoolClass(value: unknown): value is PoolClass {
+  return typeof value === 'function'
+}
+
+/** Whether a factory of clients is given. @throws InvalidArgumentError for one that is no function */
+function hasFactory(options: unknown): boolean {
+  const factory: unknown = typeof options === 'object' && options !== null && Reflect.get(options, 'factory')
+  if (factory === undefined || factory === null || factory === false) return false
+  if (typeof factory !== 'function') throw new errors.InvalidArgumentError('factory must be a function.')
+  return true
+}
+
+/**
+ * Dodici's Pool. With a `factory` of clients it makes a Pool of undici's: ours has sessions, and no clients. A caller's
+ * own subclass is always ours.
+ */
+export const Pool: typeof OurPool = new Proxy(OurPool, {
+  construct(ours, args: unknown[], made): object {
+    return made === Pool && isPoolClass(theirs.Pool) && hasFactory(args[1])
+      ? new theirs.Pool(...args)
+      : Reflect.construct(ours, args, made)
+  },
+})
 recogniseParents(Pool, theirs.Pool)

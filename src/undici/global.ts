@@ -133,11 +133,23 @@ export function setGlobalOrigin(origin: string | URL | undefined): void {
   })
 }
 
-/** Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. */
-export function fetch(input: Parameters<typeof ownFetch>[0], init?: FetchInit): Promise<Response> {
+/**
+ * Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. As in undici, the stack of an error leads
+ * to the code that has called fetch.
+ */
+export async function fetch(
+  input: Parameters<typeof ownFetch>[0],
+  init: FetchInit | undefined = undefined,
+): Promise<Response> {
   const origin = getGlobalOrigin()
   const isRelative = origin !== undefined && typeof input === 'string' && URL.canParse(input, origin)
-  return sendFetch(isRelative ? new URL(input, origin) : input, init)
+  try {
+    return await sendFetch(isRelative ? new URL(input, origin) : input, init)
+  } catch (thrown) {
+    // Fetch's own error. The reason of a signal is the caller's.
+    if (thrown instanceof TypeError) Error.captureStackTrace(thrown)
+    throw thrown
+  }
 }
 
 /** The classes that undici's `install()` makes global beside fetch and those of Node's fetch. */

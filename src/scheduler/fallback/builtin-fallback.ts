@@ -68,9 +68,10 @@ class BuiltinRoute implements FallbackRoute {
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     if (this.#isDestroyed) throw new ClientDestroyedError()
     this.#agent ??= this.#make()
-    const { hostname } = toOrigin(options.origin)
-    // Always given, also for an address: undici would take the name from a `host` field.
-    const servername = options.servername ?? toConnectName(this.#options, hostname)
+    const { hostname, scheme } = toOrigin(options.origin)
+    // Always given for TLS, also for an address: undici would take the name from a `host` field.
+    const servername =
+      scheme === 'https' ? (options.servername ?? toConnectName(this.#options, hostname)) : undefined
     return this.#agent.dispatch({ ...options, servername }, handler)
   }
 

@@ -140,12 +140,17 @@ describe('when a URL is not of HTTP', () => {
   test.each([
     'ftp://localhost/',
     'file:///etc/hostname',
-    'about:blank',
     'ws://localhost/',
     'javascript:1',
   ])('is a network error for %s', async (url) => {
     expect(await toFailure(fetch(url))).toBe(
       `TypeError: fetch failed ← unknown scheme ${new URL(url).protocol}`,
+    )
+  })
+
+  test('is a network error for about:blank, in the words of undici', async () => {
+    expect(await toFailure(fetch('about:blank'))).toBe(
+      'TypeError: fetch failed ← about scheme is not supported',
     )
   })
 })

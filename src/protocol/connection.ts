@@ -109,7 +109,7 @@ export class ClientConnection {
   }
 
   /** Whether another stream can be opened: ids aren't used up (RFC 9113 §5.1.1), and the connection isn't over. */
-  get isOpen(): boolean {
+  get canTake(): boolean {
     return this.#state !== 'over' && this.#streams.table.hasIds
   }
 

@@ -128,7 +128,7 @@ export class ReceiveWindows {
   }
 
   /** Whether the bound allows one more stream. */
-  get hasRoom(): boolean {
+  get canTake(): boolean {
     return this.#reserved + this.#usableWindow <= this.#options.maxSessionBuffer
   }
 

@@ -80,7 +80,7 @@ export class CallPump {
     const need = toSessionNeed(call, this.#memory.protocol)
     const session = this.#sessions.pick(need)
     if (session === null && need !== 'none') return false
-    if (!this.#fallback.hasRoom && this.#isForFallback(call, session)) return false
+    if (!this.#canTake(call, session)) return false
     this.#depth++
     try {
       this.#open(call, session)
@@ -103,7 +103,7 @@ export class CallPump {
         this.#sessions.grow()
         return
       }
-      if (!this.#fallback.hasRoom && this.#isForFallback(call, session)) {
+      if (!this.#canTake(call, session)) {
         if (session === null) return
         // The calls behind an upgrade don't need what it waits for.
         queue.shift()
@@ -115,6 +115,11 @@ export class CallPump {
       // In the context of its own caller: it is opened when the end of another call has made room, for example.
       call.runInAsyncScope(this.#open, this, call, session)
     }
+  }
+
+  /** Whether the call can be opened now, on the session that was picked for it or by the fallback. */
+  #canTake(call: Call, session: Session | null): boolean {
+    return this.#fallback.canTake || !this.#isForFallback(call, session)
   }
 
   /** Whether the fallback is to serve a call that could have this session; null: it could have none. */

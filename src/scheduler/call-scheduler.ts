@@ -29,14 +29,13 @@ import type { Connections, Origin, ResolvedClientOptions } from '../options/opti
 import { Request } from '../request/request.ts'
 import { toHttp2Session } from '../session/http2-session.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
-import type { SessionFactory } from '../session/session.ts'
+import type { SessionFactory, SessionNeed } from '../session/session.ts'
 import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import { Fallback } from './fallback/fallback.ts'
 import type { RepeatPermit } from './repeat-permit.ts'
 import type { ReplayTerms } from './replay.ts'
 import { toReplay } from './replay.ts'
-import type { SessionNeed } from './session-need.ts'
 import { toSessionNeed } from './session-need.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
@@ -195,7 +194,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
     if (!hasSubscribers()) return handler
     // One that has to wait is sent later, in the async context of another request: its trace keeps the caller's.
-    if (this.#memory.isHttp1Chosen && this.#fallback.hasRoom && this.#waiting.size === 0) return handler
+    if (this.#memory.isHttp1Chosen && this.#fallback.canTake && this.#waiting.size === 0) return handler
     const mayBeHttp2 = this.#memory.protocol !== 'http/1.1'
     const isHttp2 = mayBeHttp2 && (this.#origin.scheme === 'http' || this.#sessions.ready > 0)
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
@@ -254,7 +253,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#fallback.isThere && this.#toNeed(call) === 'none'
   }
 
-  #toNeed(call: Call): SessionNeed {
+  #toNeed(call: Call): SessionNeed | 'none' {
     return toSessionNeed(call, this.#memory.protocol)
   }
 

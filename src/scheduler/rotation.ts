@@ -170,7 +170,7 @@ export class Rotation {
   /** A session may have room. If it is a successor that can take over, it does. */
   onRoom(session: Session): void {
     // A server that allows no streams for now is asked for none: the session before it goes on.
-    if (session !== this.#successor || !session.isSettled || !session.hasRoom()) return
+    if (session !== this.#successor || session.canTake('settled') !== 'yes') return
     const replaced = this.#replaced
     this.#failures = 0
     this.#admit()

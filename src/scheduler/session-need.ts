@@ -7,16 +7,7 @@
 import type { FailureNotes } from '../call/call-owner.ts'
 import type { Request } from '../request/request.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
-
-/**
- * Which session may take a call:
- *
- * - `none`: no session, the fallback serves the call
- * - `any`: any session with room
- * - `settled`: a session whose peer's SETTINGS have come
- * - `settled-or-idle`: such a session, or one without streams
- */
-export type SessionNeed = 'none' | 'any' | 'settled' | 'settled-or-idle'
+import type { SessionNeed } from '../session/session.ts'
 
 /** The facts that decide which session a call needs. */
 export interface NeedFacts {
@@ -34,8 +25,13 @@ export function isForHttp1({ request, failures }: NeedFacts): boolean {
   return request.isHttp1 || failures.http1Required !== null || failures.isHttp1Upgrade
 }
 
-/** Which session may take a call. @param protocol what is known of the origin's protocol */
-export function toSessionNeed(call: NeedFacts, protocol: OriginProtocol): SessionNeed {
+/**
+ * Which session may take a call.
+ *
+ * @param protocol what is known of the origin's protocol
+ * @returns `none` for a call that the fallback serves
+ */
+export function toSessionNeed(call: NeedFacts, protocol: OriginProtocol): SessionNeed | 'none' {
   if (protocol === 'http/1.1' || isForHttp1(call)) return 'none'
   // RFC 8441 §3: only SETTINGS tell whether the peer supports extended CONNECT.
   if (call.request.protocol !== null) return 'settled'

@@ -15,7 +15,13 @@ import type { Http2Taker, SocketExchange } from '../session/connect/socket-excha
 import { toEngineSource } from '../session/engines.ts'
 import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
-import type { Session, SessionContext, SessionFactory, SessionOwner } from '../session/session.ts'
+import type {
+  Session,
+  SessionContext,
+  SessionFactory,
+  SessionNeed,
+  SessionOwner,
+} from '../session/session.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import type { ReconnectDemand } from './reconnect-policy.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
@@ -24,7 +30,6 @@ import { MAX_FRUITLESS_ATTEMPTS } from './replay.ts'
 import type { RotationOwner, RotationReason } from './rotation.ts'
 import { Rotation } from './rotation.ts'
 import { SessionHeap } from './session-heap.ts'
-import type { SessionNeed } from './session-need.ts'
 
 /** The owner of the calls that run on the sessions. */
 export interface SessionSetOwner extends ReconnectDemand {
@@ -107,7 +112,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /** Whether a call with such a need waits for the first SETTINGS of a connection. */
-  awaitsSettings(need: SessionNeed): boolean {
+  awaitsSettings(need: SessionNeed | 'none'): boolean {
     if (need !== 'settled' && need !== 'settled-or-idle') return false
     for (const session of this.#usable) if (session.isSettled) return false
     return this.isServing
@@ -124,18 +129,20 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /** A session that has room for a call with such a need, or null. The least loaded one, where any will do. */
-  pick(need: SessionNeed): Session | null {
+  pick(need: SessionNeed | 'none'): Session | null {
     if (need === 'none') return null
-    const session = this.#pickLeastLoaded()
-    if (session === null || need === 'any' || session.isSettled) return session
-    return need === 'settled-or-idle' && session.streams === 0 ? session : this.#pickSettled()
+    const first = this.#pickLeastLoaded()
+    if (first === null || need === 'any' || first.canTake(need) === 'yes') return first
+    for (const session of this.#usable) if (session.canTake('settled') === 'yes') return session
+    return null
   }
 
   /** The load of a session has changed. */
   update(session: Session): void {
     // The only session of the heap keeps its place, whatever its load. `pick()` asks it for room anyway.
     if (this.#heap.size === 1 && this.#heap.first === session) return
-    if (session.hasRoom() && this.#rotation?.isPending(session) !== true) this.#heap.set(session)
+    if (session.canTake('any') === 'yes' && this.#rotation?.isPending(session) !== true)
+      this.#heap.set(session)
     else this.#heap.delete(session)
   }
 
@@ -315,15 +322,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
 
   #pickLeastLoaded(): Session | null {
     for (let session = this.#heap.first; session !== null; session = this.#heap.first) {
-      if (session.hasRoom()) return session
+      if (session.canTake('any') === 'yes') return session
       this.#heap.delete(session)
-    }
-    return null
-  }
-
-  #pickSettled(): Session | null {
-    for (const session of this.#usable) {
-      if (session.isSettled && session.hasRoom()) return session
     }
     return null
   }
@@ -343,10 +343,21 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     if (this.#newest?.state.name === 'connecting') return true
     let mustWait = false
     for (const session of this.#usable) {
-      if (this.#retireIfLost(session) || session.isSaturated()) continue
-      if (session.isStale && !session.isVerifying) session.verify()
-      // A session with streams may wait long for its PING: too long for calls that another session could serve.
-      if (!session.isStale || session.streams === 0) mustWait = true
+      switch (session.canTake('any')) {
+        case 'full':
+          break
+        case 'lost':
+          this.#retireLost(session)
+          break
+        case 'stale':
+          session.verify()
+          // A session with streams may wait long for its PING: too long for calls that another session could serve.
+          if (session.streams === 0) mustWait = true
+          break
+        default:
+          // Also one that has room, though not for this call, and one that is about to tell that it drains.
+          mustWait = true
+      }
     }
     return mustWait
   }
@@ -362,14 +373,10 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return this.#isReplacing ? 'replacement' : 'cold'
   }
 
-  /**
-   * Whether the connection of a session is gone without a notice. Then the session is retired, and another one may take
-   * its place.
-   */
-  #retireIfLost(session: Session): boolean {
-    if (!session.closeIfLost()) return false
+  /** The connection of a session is gone without a notice: another session may take its place. */
+  #retireLost(session: Session): void {
+    session.closeIfLost()
     if (this.#leave(session)) this.#isReplacing = this.waiting() > 0
-    return true
   }
 
   /** The session takes no more calls. False when it took none before. */

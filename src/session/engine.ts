@@ -59,7 +59,7 @@ export interface EngineConnection {
   /** Bytes read from the socket; null when a caller's stand-in for a socket doesn't count them. */
   readonly bytesRead: number | null
   /** Whether a stream may be opened, as far as the engine knows. */
-  readonly isOpen: boolean
+  readonly canTake: boolean
   readonly isDestroyed: boolean
   /** Whether the system says that the socket has lost its connection. False where the system can't be asked. */
   readonly isDropped: boolean

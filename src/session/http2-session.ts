@@ -22,7 +22,14 @@ import type { Goaway } from './loss.ts'
 import { endLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
 import type { AnnouncedSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
-import type { Session, SessionContext, SessionFactory, SessionState } from './session.ts'
+import type {
+  Capacity,
+  Session,
+  SessionContext,
+  SessionFactory,
+  SessionNeed,
+  SessionState,
+} from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
 import type { ResetPing } from './stream/reset-confirmation.ts'
@@ -148,23 +155,20 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return enforceMaxHeaderListSize ? this.#streams.settings.maxHeaderListSize : Number.POSITIVE_INFINITY
   }
 
-  get isStale(): boolean {
-    return this.#state.name === 'ready' && this.#keepalive?.isTrusted === false
+  canTake(need: SessionNeed): Capacity {
+    const connection = this.#connection
+    if (this.#state.name === 'connecting') return 'soon'
+    if (this.#state.name !== 'ready' || connection === null) return 'never'
+    const isTrusted = this.#keepalive?.isTrusted !== false
+    const capacity = this.requests < this.#maxRequests ? this.#streams.canTake() : 'full'
+    if (isTrusted && capacity === 'yes' && connection.canTake) return this.#meets(need) ? 'yes' : 'soon'
+    if (connection.isDestroyed && !connection.isCut) return 'lost'
+    if (!isTrusted) return 'stale'
+    return capacity === 'full' ? 'full' : 'soon'
   }
 
-  get isVerifying(): boolean {
-    return this.#state.name === 'ready' && this.#keepalive?.isVerifying === true
-  }
-
-  hasRoom(): boolean {
-    if (this.#state.name !== 'ready' || !this.#streams.hasRoom || this.isStale) return false
-    if (this.requests >= this.#maxRequests) return false
-    return this.#connection?.isOpen === true
-  }
-
-  isSaturated(): boolean {
-    if (this.#state.name !== 'ready' || this.isStale) return false
-    return this.#streams.isSaturated || this.requests >= this.#maxRequests
+  #meets(need: SessionNeed): boolean {
+    return need === 'any' || this.isSettled || (need === 'settled-or-idle' && this.streams === 0)
   }
 
   closeIfLost(): boolean {
@@ -203,7 +207,8 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   toStats(): SessionStats {
-    return this.#report.toStats(this, this.#streams, this.#connection)
+    const isVerifying = this.#state.name === 'ready' && this.#keepalive?.isVerifying === true
+    return this.#report.toStats(this, isVerifying, this.#streams, this.#connection)
   }
 
   close(reason: EndReason, isAwaited = false): void {

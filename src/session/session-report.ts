@@ -93,11 +93,15 @@ export class SessionReport {
   }
 
   /** A snapshot of the session. @param connection null before there is one */
-  toStats(session: Session, streams: SessionStreams, connection: EngineConnection | null): SessionStats {
-    const engine = connection?.engine ?? this.#context.options.engine
-    const { isVerifying, state } = session
+  toStats(
+    session: Session,
+    isVerifying: boolean,
+    streams: SessionStreams,
+    connection: EngineConnection | null,
+  ): SessionStats {
+    const { state } = session
     return {
-      engine,
+      engine: connection?.engine ?? this.#context.options.engine,
       state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
       openedFor: this.session.openedFor,
       endedFor: session.endedFor,

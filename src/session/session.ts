@@ -77,6 +77,29 @@ export interface SessionContext extends EngineContext {
  */
 export type SessionFactory = (context: SessionContext, id: number, openedFor: OpenReason) => Session
 
+/**
+ * Which session may take a call:
+ *
+ * - `any`: any session with room
+ * - `settled`: a session whose peer's SETTINGS have come
+ * - `settled-or-idle`: such a session, or one without streams
+ */
+export type SessionNeed = 'any' | 'settled' | 'settled-or-idle'
+
+/**
+ * Whether a session can take a call, and what helps if it can't:
+ *
+ * - `yes`: `open()` may be called now
+ * - `soon`: the session tells when it has room, and no other one is called for. It connects, its peer hasn't told its
+ *   limit or asks for no streams at all, or the place of a reset stream is about to be free
+ * - `full`: the peer's limit, which is known and above 0, is used up, or its number of requests: another session may be
+ *   opened
+ * - `stale`: it was idle for long, or may be lost: `verify()` sends the PING that has to come back first
+ * - `lost`: its connection is gone, and the engine hasn't told: `closeIfLost()`
+ * - `never`: it takes no more calls
+ */
+export type Capacity = 'yes' | 'soon' | 'full' | 'stale' | 'lost' | 'never'
+
 /** One HTTP/2 connection, whichever engine serves it. */
 export interface Session {
   /** Its place in the owner's heap, -1 outside. Written by the owner. */
@@ -102,8 +125,8 @@ export interface Session {
   readonly goaway: Goaway | null
   /** Whether calls will soon wait for resets of streams that callers have given up, or their own resets will. */
   readonly isCrowded: boolean
-  /** Whether `open()` may be called now. */
-  hasRoom(): boolean
+  /** Whether it can take a call with such a need now. */
+  canTake(need: SessionNeed): Capacity
   /**
    * Closes the session, in a later turn, if its connection is gone although the engine hasn't told. An engine may tell
    * late, or never, when a write to the peer doesn't end. Such a session would never have room.
@@ -111,13 +134,7 @@ export interface Session {
    * @returns whether that is so
    */
   closeIfLost(): boolean
-  /** The peer's limit is known, above 0, and used up: another session may be opened. */
-  isSaturated(): boolean
-  /** Whether a PING has to come back before the session has room again: it was idle for long, or may be lost. */
-  readonly isStale: boolean
-  /** Whether that PING is in flight. */
-  readonly isVerifying: boolean
-  /** Sends that PING. */
+  /** Sends the PING that a stale session has to prove itself by. A no-op while it is in flight. */
   verify(): void
   /** The next call waits for a PING. No effect when `pingInterval` or `pingTimeout` is 0. */
   requireVerification(): void

@@ -19,11 +19,11 @@ vi.mock('../../src/protocol/stream-table.ts', async (importOriginal) => {
 describe('the stream ids of a connection', () => {
   test('when they run out › are used up to the last one, and the connection opens no further stream', () => {
     const old = new Rig()
-    expect(old.http2.isOpen).toBe(true)
+    expect(old.http2.canTake).toBe(true)
     expect(old.open().id).toBe(MAX_STREAM_ID - 2)
-    expect(old.http2.isOpen).toBe(true)
+    expect(old.http2.canTake).toBe(true)
     expect(old.open().id).toBe(MAX_STREAM_ID)
-    expect(old.http2.isOpen).toBe(false)
+    expect(old.http2.canTake).toBe(false)
     const sent = old.take().filter(({ type }) => type === Type.HEADERS)
     expect(sent.map(({ streamId }) => streamId)).toEqual([MAX_STREAM_ID - 2, MAX_STREAM_ID])
   })

@@ -279,7 +279,7 @@ export function expectConnectionError(dialogue: Dialogue, code: CodeName, ...byt
   dialogue.events.length = 0
   expect(dialogue.hears(...bytes)).toEqual([`GOAWAY(0) 0 ${code}`])
   expect(dialogue.events).toEqual([`fault ${code}`])
-  expect(dialogue.connection.isOpen).toBe(false)
+  expect(dialogue.connection.canTake).toBe(false)
   stream.events.length = 0
   expect(dialogue.hears(frames.ping(), response(stream.id, 200, Flag.END_STREAM))).toEqual([])
   expect(stream.events).toEqual([])

@@ -101,7 +101,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   }
 
   /** Whether a further call has a place, where there is a fallback. */
-  get hasRoom(): boolean {
+  get canTake(): boolean {
     return this.#attempts.size + this.#leaving < this.#places
   }
 

@@ -115,7 +115,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
-  get isOpen(): boolean {
+  get canTake(): boolean {
     return !this.#isCut && !this.http2.closed && !this.http2.destroyed
   }
 

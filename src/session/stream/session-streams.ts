@@ -9,7 +9,7 @@ import { ClientDestroyedError } from '../../errors/errors.ts'
 import { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import type { EngineStream } from '../engine.ts'
 import { PeerSettings } from '../peer-settings.ts'
-import type { SessionContext } from '../session.ts'
+import type { Capacity, SessionContext } from '../session.ts'
 import type { ResetOwner } from './reset-budget.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { ConfirmationOwner, ResetPing } from './reset-confirmation.ts'
@@ -64,22 +64,17 @@ export class SessionStreams implements ResetOwner {
 
   /**
    * Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. A reset
-   * stream counts until the peer has read its reset. While the limit is unknown, such a place may be the last one.
+   * stream counts until the peer has read its reset. While the limit is unknown, such a place may be the last one. Such
+   * places are free in a round trip: too soon for another session.
    */
-  get hasRoom(): boolean {
+  canTake(): Extract<Capacity, 'yes' | 'soon' | 'full'> {
     const { places } = this.resets.confirmation
-    if (places > 0 && this.settings.peerLimit === null) return false
-    return this.windows.hasRoom && this.#list.size + places < this.settings.limit
-  }
-
-  /**
-   * Whether no more streams may be opened, although the peer's limit is known and above 0. The places of reset streams
-   * are free in a round trip: too soon for another session.
-   */
-  get isSaturated(): boolean {
     const { limit, peerLimit } = this.settings
-    if (peerLimit === null || peerLimit === 0) return false
-    return !this.windows.hasRoom || this.#list.size >= limit
+    const { size } = this.#list
+    const hasWindow = this.windows.canTake
+    if (hasWindow && size + places < limit && (places === 0 || peerLimit !== null)) return 'yes'
+    const isKnown = peerLimit !== null && peerLimit > 0
+    return isKnown && (!hasWindow || size >= limit) ? 'full' : 'soon'
   }
 
   /** Whether calls will soon wait for resets, or their own resets will. */

@@ -78,8 +78,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return toBytesRead(this.socket)
   }
 
-  get isOpen(): boolean {
-    return this.http2.isOpen && !this.isDestroyed
+  get canTake(): boolean {
+    return this.http2.canTake && !this.isDestroyed
   }
 
   /** Frames go out in the order in which they are made. */

@@ -108,7 +108,7 @@ class Round {
         http2.ping(() => {})
         break
       case 5:
-        if (http2.isOpen) this.#open(false)
+        if (http2.canTake) this.#open(false)
         break
       case 6:
         http2.abandon(stream)

@@ -40,7 +40,7 @@ function make(given: ClientOptions = {}, streams = 1) {
   /** Opens so many streams, or as many as there is room for, with a change of the window when one is due. */
   const open = (count: number, isHeld = false): number => {
     let opened = 0
-    for (; opened < count && window.hasRoom; opened++) {
+    for (; opened < count && window.canTake; opened++) {
       const stream = new FakeStream(isHeld)
       all.add(stream)
       window.open(stream)
@@ -99,7 +99,7 @@ describe('the stream window', () => {
       },
     ])('is $size bytes with $largest and a bound of $bound', ({ largest, bound, size, maxStreams }) => {
       const { window } = make({ initialWindowSize: largest, maxSessionBuffer: bound })
-      expect([window.streamWindow, window.maxStreams, window.hasRoom]).toEqual([size, maxStreams, true])
+      expect([window.streamWindow, window.maxStreams, window.canTake]).toEqual([size, maxStreams, true])
     })
   })
 
@@ -124,7 +124,7 @@ describe('the stream window', () => {
 
     test('makes no more room before the peer has acknowledged the change', () => {
       const { window, streams } = make(GIVEN)
-      while (window.hasRoom) {
+      while (window.canTake) {
         const stream = new FakeStream()
         streams.add(stream)
         window.open(stream)
@@ -134,7 +134,7 @@ describe('the stream window', () => {
       expect(window.streamWindow).toBeLessThan(16 * MIB)
       expect(window.announce()).toBeNull()
       window.acknowledge(window.streamWindow)
-      expect(window.hasRoom).toBe(true)
+      expect(window.canTake).toBe(true)
     })
 
     test('does not count less for the data that a stream may hold already', () => {
@@ -146,7 +146,7 @@ describe('the stream window', () => {
       const total = [...streams].reduce((sum, stream) => sum + stream.window, 0)
       expect(total).toBeGreaterThan(9 * 16 * MIB)
       expect(total).toBeLessThanOrEqual(256 * MIB)
-      expect(window.hasRoom).toBe(false)
+      expect(window.canTake).toBe(false)
     })
 
     test('has room again when one of the streams is closed, once', () => {
@@ -287,7 +287,7 @@ function play(seed: number): number {
     const what = random()
     const [any] = [...streams].slice(Math.floor(random() * streams.size))
     let hasChanged = false
-    if (what < 0.5 && window.hasRoom) {
+    if (what < 0.5 && window.canTake) {
       // As a session does it: it opens none without room.
       const stream = new FakeStream(random() < 0.3)
       streams.add(stream)

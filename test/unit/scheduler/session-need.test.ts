@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { FailureNotes } from '../../../src/call/call-owner.ts'
 import { NO_FAILURES } from '../../../src/call/call-owner.ts'
 import { SocketError } from '../../../src/errors/errors.ts'
-import type { NeedFacts, SessionNeed } from '../../../src/scheduler/session-need.ts'
+import type { NeedFacts } from '../../../src/scheduler/session-need.ts'
 import { isForHttp1, toSessionNeed } from '../../../src/scheduler/session-need.ts'
 
 interface Given extends Partial<Pick<FailureNotes, 'http1Required' | 'isHttp1Upgrade' | 'wasMisdirected'>> {
@@ -18,7 +18,7 @@ function toFacts(given: Given = {}): NeedFacts {
 
 const required = new SocketError('it wants HTTP/1.1')
 
-const CASES: readonly { what: string; given: Given; need: SessionNeed }[] = [
+const CASES: readonly { what: string; given: Given; need: ReturnType<typeof toSessionNeed> }[] = [
   { what: 'a request like most', given: {}, need: 'any' },
   { what: 'a body that can be sent once', given: { replayable: false }, need: 'settled-or-idle' },
   { what: 'an extended CONNECT', given: { protocol: 'websocket' }, need: 'settled' },

@@ -70,7 +70,7 @@ export class FakeConnection implements EngineConnection {
   readonly streams: FakeStream[] = []
   readonly events: string[]
   bytesRead: number | null = 0
-  isOpen = true
+  canTake = true
   isDestroyed = false
   isCut = false
   lastAcceptedId = 0

@@ -94,12 +94,13 @@ describe('Http2Session', () => {
     test('connects the engine to it, and is ready', async () => {
       const scene = new Scene({ initialWindowSize: 65_536 })
       expect(scene.session.state).toEqual({ name: 'connecting' })
+      expect(scene.session.canTake('any')).toBe('soon')
       expect(() => scene.session.open(toCall())).toThrow(DodiciError)
       scene.session.start()
       await turn()
       expect(scene.events).toEqual(['connect with windows of 65536', 'ready', 'unref'])
       expect(scene.session.state).toEqual({ name: 'ready' })
-      expect(scene.session.hasRoom()).toBe(true)
+      expect(scene.session.canTake('any')).toBe('yes')
     })
 
     test('closes when the engine throws because the socket is invalid', async () => {
@@ -132,14 +133,15 @@ describe('Http2Session', () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.onSettings({ maxConcurrentStreams: 1 })
-      expect(scene.session.hasRoom()).toBe(true)
-      connection.isOpen = false
-      expect(scene.session.hasRoom()).toBe(false)
-      expect(scene.session.isSaturated()).toBe(false)
-      connection.isOpen = true
+      expect(scene.session.canTake('any')).toBe('yes')
+      connection.canTake = false
+      expect(scene.session.canTake('any')).toBe('soon')
+      connection.isDestroyed = true
+      expect(scene.session.canTake('any')).toBe('lost')
+      connection.isDestroyed = false
+      connection.canTake = true
       scene.session.open(toCall())
-      expect(scene.session.hasRoom()).toBe(false)
-      expect(scene.session.isSaturated()).toBe(true)
+      expect(scene.session.canTake('any')).toBe('full')
     })
   })
 
@@ -152,7 +154,7 @@ describe('Http2Session', () => {
       scene.session.onGoaway(0, 1, null)
       expect(scene.events.splice(0)).toEqual(['draining'])
       expect(scene.session.state).toEqual({ name: 'draining' })
-      expect(scene.session.hasRoom()).toBe(false)
+      expect(scene.session.canTake('any')).toBe('never')
       // A PING, as the peer gives no other sign of life.
       await turn()
       expect(scene.events.splice(0)).toEqual(['ping'])

@@ -168,7 +168,7 @@ class ToyConnection implements EngineConnection {
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
-  get isOpen(): boolean {
+  get canTake(): boolean {
     return !this.isDestroyed
   }
 

@@ -75,31 +75,31 @@ describe('SessionStreams', () => {
   })
 
   describe('when the peer has told its limit', () => {
-    test('has room up to that limit, and is saturated there', () => {
+    test('has room up to that limit, and is full there', () => {
       const { streams, add } = setUp()
       streams.settings.update({ maxConcurrentStreams: 2 })
       const [first] = add(1) as [FakeStream]
-      expect(streams).toMatchObject({ hasRoom: true, isSaturated: false })
+      expect(streams.canTake()).toBe('yes')
       add(1)
-      expect(streams).toMatchObject({ hasRoom: false, isSaturated: true })
+      expect(streams.canTake()).toBe('full')
       streams.delete(first)
-      expect(streams).toMatchObject({ hasRoom: true, isSaturated: false })
+      expect(streams.canTake()).toBe('yes')
     })
 
-    test('has no room with a limit of 0, and is not saturated', () => {
+    test('has no room with a limit of 0, and is not full', () => {
       const { streams } = setUp()
       streams.settings.update({ maxConcurrentStreams: 0 })
-      expect(streams).toMatchObject({ hasRoom: false, isSaturated: false })
+      expect(streams.canTake()).toBe('soon')
     })
   })
 
   describe('when the peer has not told its limit', () => {
-    test("has room for the caller's limit, and is not saturated", () => {
+    test("has room for the caller's limit, and is not full", () => {
       const { streams, add } = setUp({ maxConcurrentStreams: 3 })
       add(2)
-      expect(streams).toMatchObject({ hasRoom: true, isSaturated: false })
+      expect(streams.canTake()).toBe('yes')
       add(1)
-      expect(streams).toMatchObject({ hasRoom: false, isSaturated: false })
+      expect(streams.canTake()).toBe('soon')
     })
   })
 
@@ -109,10 +109,10 @@ describe('SessionStreams', () => {
       const { streams, add } = setUp({ initialWindowSize: MIB, maxSessionBuffer: 4 * MIB })
       streams.settings.update({})
       let opened = 0
-      for (; streams.hasRoom; opened++) add(1)
+      for (; streams.canTake() === 'yes'; opened++) add(1)
       expect(opened).toBeGreaterThan(0)
       expect(opened * streams.windows.streamWindow).toBeLessThanOrEqual(4 * MIB)
-      expect(streams.isSaturated).toBe(true)
+      expect(streams.canTake()).toBe('full')
     })
   })
 

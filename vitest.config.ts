@@ -9,32 +9,58 @@ delete process.env.DODICI_ENGINE
 // `npm cit` passes no arguments on to the test script, so CI asks for its machine-readable report by environment.
 const outcome = new OutcomeReporter(process.env.TEST_REPORT)
 
+/** What runs: as `test/support/clocks/sample.ts` reads it, too. */
+const SCOPES = ['', 'full', 'line', 'sample'] as const
+const scope = SCOPES.find((one) => one === (process.env.TEST_SCOPE ?? ''))
+if (scope === undefined) throw new TypeError(`TEST_SCOPE is one of ${SCOPES.slice(1).join(', ')}, or not set`)
+
 /**
- * With TEST_SCOPE=sample, what depends on the line of Node runs as ever, and of the rest a part that is the same each time: neither
- * `test/protocol` nor `test/unit`, which are pure, of `test/api/matrix` and `test/api/endings/cuts` some of the cells (test/support/clocks/sample.ts),
- * and on engine `wire`, which needs nothing of Node but sockets and timers, the interop tests alone.
- * `.ci/run` asks for that on the lines between the oldest and the newest.
+ * Without TEST_SCOPE a long list of cases runs as far as its cases differ: of a product of lists each pair, and not each triple. With TEST_SCOPE=full each
+ * case runs, as often as it takes to meet what is rare: `npm run test:full`.
+ *
+ * With TEST_SCOPE=sample there runs what a line of Node can break, and a sample of the rest: node:http2, which brings its own nghttp2; net, tls and
+ * streams; fetch and undici; timers and the order of the event loop; async contexts; garbage collection. CONTRIBUTING.md has the table. `.ci/run` asks for that on
+ * the lines between the oldest and the newest.
  */
-const isSample = process.env.TEST_SCOPE === 'sample'
+const isSample = scope === 'sample'
 
 /**
  * With TEST_SCOPE=line, and with `sample`, what needs no second line of Node is left out: how src/ is built, what bundlers make of dist/, and what
  * measures a heap to a few KB, which plays the newest line by itself. `.ci/run` asks for that on each line but the default one. (Vitest's option `--exclude` doesn't
  * reach projects that have an `exclude` of their own.)
  */
-const isLine = isSample || process.env.TEST_SCOPE === 'line'
+const isLine = isSample || scope === 'line'
 const ONCE = [
   'test/unit/layers.test.ts',
   'test/process/{faults,kept-memory}.test.ts',
   'test/api/undici/bundled.test.ts',
+  // Of other runtimes, and of tools that run on Node 22 whatever the line.
+  'test/interop/runtimes/**',
+  'test/docs/pages/**',
 ]
 /** It takes its time, and was played on each line by `npm run conformance` and `npm run soak`. */
 const PLAYED = [
-  'test/process/scenes.test.ts',
-  'test/interop/{bun,helidon,jetty,tomcat,undertow,xnet-2022}.test.ts',
+  'test/process/{scenes,soak,linear}.test.ts',
+  'test/interop/{bun,helidon,jetty,tomcat,undertow,xnet-2022,talkative,upstream-pool}.test.ts',
 ]
 const PURE = ['test/protocol/**', 'test/unit/**']
-const NO_INTEROP = ['test/api/**', 'test/session/**']
+
+/** Ours alone, on top of what a line of Node brings: schedulers, pools, proxies, command line, documents. */
+const OURS = [
+  'test/api/{agent-origins,agent,http1-connections,upstream-*,stats,shown,unknown-options,error-texts}.test.ts',
+  'test/session/{mixed-fleet,proxy-*,recovery-{crowded,storm,growth,cold,replay,window},wire-*,code-units,differential}.test.ts',
+  'test/interop/{grpc-{calls,connect,ends,protocol,streams},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
+  'test/interop/{demo,fault-server,fetch-{apache,go,nginx},mocking-tools,websocket-{echo,limits},wire-go-upload}.test.ts',
+  'test/process/{allocations,bombs,build*,chaos,default-engine,memory,only-proxy,proxied,secrets}.test.ts',
+  'test/tools/cli/{certificates,command-line,faults,inspect-*,load*,page,serve-{files,routes}}.test.ts',
+  'test/tools/*.test.ts',
+  'test/docs/testing-page/**',
+]
+/** What engine `wire` needs of a line: sockets, and the streams of bodies. */
+const WIRE_SAMPLE = [
+  'test/api/{bodies,pipeline,request,stream,tunnel,upload}.test.ts',
+  'test/interop/{fetch-node,nghttpd}.test.ts',
+]
 
 /** Tests of the benchmarks and of the types: they need no particular line of Node, and `npm test` leaves them to `npm run test:all`. */
 const BENCH = ['test/tools/bench/**/*.test.ts']
@@ -81,6 +107,9 @@ const ON_WIRE = [
   'test/api/fetch/{redirect-uploads,request-dispatchers,request-streams,response-clone,settles}.test.ts',
 ]
 
+/** HTTP/1.1 alone, or choices between clients: there is no engine in what they test. */
+const ABOVE_ENGINES = ['test/api/{http1-connections,http1-events,http1-options,upstream-failures}.test.ts']
+
 /** Their clients, or those that take their time, live in children with a build of src/, or with dist/: nothing is replaced there. */
 const IN_CHILDREN = [
   'test/api/{agent-origins,fallback-process}.test.ts',
@@ -120,14 +149,18 @@ export default defineConfig({
             ...TYPES,
             ...SITE,
             ...(isLine ? [...ONCE, ...PLAYED] : []),
-            ...(isSample ? PURE : []),
+            ...(isSample ? [...PURE, ...OURS] : []),
           ],
         },
       },
       {
         extends: true,
         plugins: [withDefaultEngine('wire')],
-        test: { name: 'wire', include: ON_WIRE, exclude: [...IN_CHILDREN, ...(isSample ? NO_INTEROP : [])] },
+        test: {
+          name: 'wire',
+          include: isSample ? WIRE_SAMPLE : ON_WIRE,
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES],
+        },
       },
       { extends: true, test: { name: 'bench', include: BENCH } },
       { extends: true, test: { name: 'types', include: TYPES } },

@@ -117,8 +117,13 @@ function play(binary, project, files) {
     '--passWithNoTests',
     ...files,
   ]
-  // Tests that start `node` get the same line.
-  const env = { ...process.env, CI: 'true', PATH: `${dirname(binary)}:${process.env.PATH}` }
+  // Each case is counted. Tests that start `node` get the same line.
+  const env = {
+    ...process.env,
+    CI: 'true',
+    TEST_SCOPE: 'full',
+    PATH: `${dirname(binary)}:${process.env.PATH}`,
+  }
   const { status } = spawnSync(binary, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: root,
     env,

@@ -8,6 +8,7 @@ import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../src/index.ts'
+import { inTurn } from '../support/clocks/sample.ts'
 import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startHttp1Proxy } from '../support/servers/proxies.ts'
 
@@ -106,21 +107,37 @@ const CLASSES: Readonly<Record<string, Make>> = {
   Agent: (library, _origin, options) => new library.Agent(options),
 }
 
-describe.each(Object.entries(KINDS))('a burst of requests to an origin of HTTP/1.1, %s', (_kind, kind) => {
-  describe.each(Object.entries(CLASSES))('from a %s', (name, make) => {
-    it.each(LIMITS)('with connections: %s opens as many as undici', async (connections) => {
-      const given = connections === undefined || name === 'Client' ? {} : { connections }
-      const count = async (library: AnyLibrary, options: object): Promise<number> => {
-        const server = await startHttp1(serveHello, { tls: kind.tls })
-        const more = { ...given, ...options, connect: { ca: server.ca } }
-        await burst(keep(make(library, server.origin, more)), server.origin)
-        return server.sockets.length
-      }
-      const opened = await count(ours, kind.ours)
-      expect(opened).toBe(name === 'Client' ? 1 : (connections ?? BURST))
-      expect(await count(entry, kind.ours)).toBe(opened)
-      for (const [, library] of UNDICIS) expect(await count(library, kind.theirs)).toBe(opened)
-    })
+/** Each kind with each limit, and the classes in turn. */
+const BURSTS = Object.entries(KINDS).flatMap(([what, kind], turn) =>
+  LIMITS.flatMap((connections, at) =>
+    inTurn(Object.entries(CLASSES), turn + at).map(([name, make]) => ({
+      what,
+      kind,
+      connections,
+      name,
+      make,
+    })),
+  ),
+)
+
+describe('a burst of requests to an origin of HTTP/1.1', () => {
+  it.each(BURSTS)('$what, from a $name with connections: $connections opens as many as undici', async ({
+    kind,
+    connections,
+    name,
+    make,
+  }) => {
+    const given = connections === undefined || name === 'Client' ? {} : { connections }
+    const count = async (library: AnyLibrary, options: object): Promise<number> => {
+      const server = await startHttp1(serveHello, { tls: kind.tls })
+      const more = { ...given, ...options, connect: { ca: server.ca } }
+      await burst(keep(make(library, server.origin, more)), server.origin)
+      return server.sockets.length
+    }
+    const opened = await count(ours, kind.ours)
+    expect(opened).toBe(name === 'Client' ? 1 : (connections ?? BURST))
+    expect(await count(entry, kind.ours)).toBe(opened)
+    for (const [, library] of UNDICIS) expect(await count(library, kind.theirs)).toBe(opened)
   })
 })
 

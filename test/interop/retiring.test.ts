@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentOptions, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import { DEFAULT_ENGINE } from '../../src/options/options.ts'
 import { findLosses, SteadyLoad, toProcessed } from '../support/clients/steady-load.ts'
+import { inTurn } from '../support/clocks/sample.ts'
 import type { AccessLine } from '../support/servers/access-log.ts'
 import { countConnections, countRequests } from '../support/servers/access-log.ts'
 import { lacksApache, startApache } from '../support/servers/apache.ts'
@@ -47,6 +49,16 @@ function connect(make: MakeDispatcher, origin: string, ca = ''): Dispatcher {
   return dispatcher
 }
 
+const METHODS = ['GET', 'POST'] as const
+
+/** Each case with its methods, in turn: with 100 requests, and with 20, each kind of dispatcher sends both, and the other ones on the other engine. */
+function withMethods(cases: readonly Case[]): (Case & { readonly method: 'GET' | 'POST' })[] {
+  const first = DEFAULT_ENGINE === 'node' ? 0 : 1
+  return cases.flatMap((each, at) =>
+    inTurn(METHODS, first + at + (at >> 1)).map((method) => ({ ...each, method })),
+  )
+}
+
 /** Each request was processed once, on so many connections at least. */
 function expectEachOnce(lines: readonly AccessLine[], connections: number): void {
   expect(lines).toHaveLength(REQUESTS)
@@ -60,8 +72,12 @@ describe.skipIf(lacksNginx).each([
 ])('nginx with keepalive_requests 50, over $protocol', ({ tls, cases }) => {
   const server = `keepalive_requests ${RETIRED_AFTER}; location / { return 200 '$request_method $request_uri'; }`
 
-  describe.each(cases)('when a $what has $inFlight requests out', ({ make, inFlight }) => {
-    it.each(['GET', 'POST'] as const)('responds to each %s, and processes none twice', async (method) => {
+  describe.each(withMethods(cases))('when a $what has $inFlight requests out', ({
+    make,
+    inFlight,
+    method,
+  }) => {
+    it(`responds to each ${method}, and processes none twice`, async () => {
       const nginx = await startNginx({ tls, server })
       const dispatcher = connect(make, nginx.origin, nginx.ca)
       const load = new SteadyLoad(dispatcher, { origin: nginx.origin, inFlight, toMethod: () => method })
@@ -84,8 +100,12 @@ describe.skipIf(lacksGo)("Go's net/http that retires a connection after 50 reque
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  describe.each(POOLS)('when a $what has $inFlight requests out', ({ make, inFlight }) => {
-    it.each(['GET', 'POST'] as const)('responds to each %s, and processes none twice', async (method) => {
+  describe.each(withMethods(POOLS))('when a $what has $inFlight requests out', ({
+    make,
+    inFlight,
+    method,
+  }) => {
+    it(`responds to each ${method}, and processes none twice`, async () => {
       const { ca, start } = await toGoServers(binary, RETIRED_AFTER)
       const server = await start()
       const origin = `https://localhost:${server.port}`

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatcher, PoolOptions } from '../../src/index.ts'
 import { Agent, Client, Pool } from '../../src/index.ts'
+import { DEFAULT_ENGINE } from '../../src/options/options.ts'
 import { findLosses, SteadyLoad, toProcessed } from '../support/clients/steady-load.ts'
+import { inTurn } from '../support/clocks/sample.ts'
 import type { AccessLine } from '../support/servers/access-log.ts'
 import { countRequests } from '../support/servers/access-log.ts'
 import type { RestartingServer, ServerKind } from '../support/servers/restarting-server.ts'
@@ -47,6 +49,13 @@ const DISPATCHERS: readonly Sender[] = [
     byFetch: true,
   },
 ]
+
+const ENDS = ['gracefully', 'killed'] as const
+
+/** The ends of the servers, in turn; on the other engine each sender meets the other one. */
+function toEnds(sender: Sender, turn: number) {
+  return { ...sender, ends: inTurn(ENDS, turn + (DEFAULT_ENGINE === 'node' ? 0 : 1)) }
+}
 
 let folder = ''
 let goServer = ''
@@ -165,52 +174,57 @@ describe.each([
     dispatchers: [...DISPATCHERS.slice(1, 3), ...DISPATCHERS.slice(4)],
   },
 ])('three servers of $server behind one address', ({ lacksIt, toKind, dispatchers }) => {
-  describe.skipIf(lacksIt).each(dispatchers)('under a steady load from a $what', (sender) => {
-    it('that are restarted gracefully in turn respond to each request, and process none twice', async () => {
-      const deployment = await Deployment.start(await toKind(), sender)
-      const { load } = deployment
-      await load.runDuring(async () => {
-        for (let index = 0; index < SERVERS; index++) {
-          await load.pass(PAUSE)
-          await deployment.restart(index)
-        }
-        await load.pass(PAUSE)
-      })
-      expect(findLosses(load.outcomes)).toEqual([])
-      const lives = await deployment.end()
-      // All three had work when they were told to go.
-      expect(lives.slice(0, SERVERS).map((lines) => lines.length > 0)).toEqual([true, true, true])
-      const counts = countRequests(lives.flat())
-      expect(load.outcomes.filter(({ name }) => counts.get(name) !== 1)).toEqual([])
-    })
+  describe.skipIf(lacksIt).each(dispatchers.map(toEnds))(
+    'under a steady load from a $what',
+    ({ ends, ...sender }) => {
+      if (ends.includes('gracefully'))
+        it('that are restarted gracefully in turn respond to each request, and process none twice', async () => {
+          const deployment = await Deployment.start(await toKind(), sender)
+          const { load } = deployment
+          await load.runDuring(async () => {
+            for (let index = 0; index < SERVERS; index++) {
+              await load.pass(PAUSE)
+              await deployment.restart(index)
+            }
+            await load.pass(PAUSE)
+          })
+          expect(findLosses(load.outcomes)).toEqual([])
+          const lives = await deployment.end()
+          // All three had work when they were told to go.
+          expect(lives.slice(0, SERVERS).map((lines) => lines.length > 0)).toEqual([true, true, true])
+          const counts = countRequests(lives.flat())
+          expect(load.outcomes.filter(({ name }) => counts.get(name) !== 1)).toEqual([])
+        })
 
-    it('that are killed in turn respond to each GET; a running POST fails as maybe, and none is processed twice', async () => {
-      const deployment = await Deployment.start(await toKind(), sender)
-      const { load, dispatcher, origin } = deployment
-      await load.runDuring(async () => {
-        for (let round = 0; round < SERVERS; round++) {
-          await load.pass(PAUSE)
-          const path = `/${round}/held`
-          // With an end, so that a second attempt would fail: it would get no response.
-          const limits = { requestTimeout: 10_000 }
-          const held = dispatcher
-            .request({ origin, path, method: 'POST', body: 'x', ...limits })
-            .catch(toError)
-          await deployment.kill(path)
-          expect(await held).toMatchObject({ processed: 'maybe', attempts: 1 })
-        }
-        await load.pass(PAUSE)
-      })
-      const posts = load.outcomes.filter(({ method }) => method === 'POST')
-      expect(findLosses(load.outcomes.filter(({ method }) => method === 'GET'))).toEqual([])
-      const counts = countRequests((await deployment.end()).flat())
-      for (const { name, response, error } of posts) {
-        if (error === null) expect([response, counts.get(name)]).toEqual([`200 ${name}`, 1])
-        else expect([toProcessed(error), (counts.get(name) ?? 0) < 2]).toEqual(['maybe', true])
-      }
-      expect([0, 1, 2].map((round) => counts.get(`POST /${round}/held`))).toEqual([1, 1, 1])
-    })
-  })
+      if (ends.includes('killed'))
+        it('that are killed in turn respond to each GET; a running POST fails as maybe, and none is processed twice', async () => {
+          const deployment = await Deployment.start(await toKind(), sender)
+          const { load, dispatcher, origin } = deployment
+          await load.runDuring(async () => {
+            for (let round = 0; round < SERVERS; round++) {
+              await load.pass(PAUSE)
+              const path = `/${round}/held`
+              // With an end, so that a second attempt would fail: it would get no response.
+              const limits = { requestTimeout: 10_000 }
+              const held = dispatcher
+                .request({ origin, path, method: 'POST', body: 'x', ...limits })
+                .catch(toError)
+              await deployment.kill(path)
+              expect(await held).toMatchObject({ processed: 'maybe', attempts: 1 })
+            }
+            await load.pass(PAUSE)
+          })
+          const posts = load.outcomes.filter(({ method }) => method === 'POST')
+          expect(findLosses(load.outcomes.filter(({ method }) => method === 'GET'))).toEqual([])
+          const counts = countRequests((await deployment.end()).flat())
+          for (const { name, response, error } of posts) {
+            if (error === null) expect([response, counts.get(name)]).toEqual([`200 ${name}`, 1])
+            else expect([toProcessed(error), (counts.get(name) ?? 0) < 2]).toEqual(['maybe', true])
+          }
+          expect([0, 1, 2].map((round) => counts.get(`POST /${round}/held`))).toEqual([1, 1, 1])
+        })
+    },
+  )
 })
 
 function toError(error: unknown): unknown {

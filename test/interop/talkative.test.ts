@@ -10,6 +10,7 @@ import { call } from '../../examples/grpc/request-client.mjs'
 import { TokenBucket } from '../../src/core/token-bucket.ts'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { isFull } from '../support/clocks/sample.ts'
 import { lacks } from '../support/servers/programs.ts'
 import { lacksEnvoy } from '../support/servers/proxy-programs.ts'
 import { Cleaner } from './fetch-servers.ts'
@@ -241,7 +242,12 @@ describe.skipIf(isLacking)('the most talkative of real servers', () => {
   afterEach(() => ledger.close())
 
   describe.each(ENGINES)('on engine %s', (engine) => {
-    it.each(SCENES)('keep their connection: $name', async ({ name, server, play }) => {
+    // Engine node has no budget of ours: a scene of each server shows that it is kept there, too.
+    const isOnce = engine === 'node' && !isFull
+    const scenes = SCENES.filter(
+      ({ server }, at) => !isOnce || SCENES.findIndex((one) => one.server === server) === at,
+    )
+    it.each(scenes)('keep their connection: $name', async ({ name, server, play }) => {
       const { origin, ca } = servers[server] as TalkativeServer
       const client = new Client(origin, { engine, h2c: true, connect: ca === '' ? {} : { ca } })
       onTestFinished(() => client.destroy())

@@ -28,7 +28,7 @@ function toCuts(
     .flatMap((broken, turn) => {
       const bytes = Buffer.concat([...response.toBytes(STREAM_ID), ...broken.toBytes(STREAM_ID)])
       const cuts = Array.from({ length: bytes.length - 1 }, (_, at) => at + 1)
-      return sample(cuts, 8, turn).map((cut) =>
+      return sample(cuts, { usual: 4, sample: 16 }, turn).map((cut) =>
         toCase({ reader, response, broken, cut }, accept(response, broken)),
       )
     })

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../../support/clients/engines.ts'
+import { inTurn } from '../../support/clocks/sample.ts'
 import type { Break, Response } from './cases.ts'
 import { BREAKS, canFollow, isSilent, RESPONSES, TUNNEL_BREAKS, TUNNEL_RESPONSES } from './cases.ts'
 import type { Case } from './play.ts'
@@ -13,7 +14,7 @@ import { Stage } from './scene.ts'
 
 const CUTS = ['one segment', 'two segments'] as const satisfies readonly Cut[]
 
-/** Each response × each break × each of the cuts. */
+/** Each response × each break, and the cuts in turn. */
 function toProduct(
   engine: Engine,
   reader: Reader,
@@ -21,11 +22,13 @@ function toProduct(
   breaks: readonly Break[],
   accept: (response: Response, broken: Break) => readonly string[],
 ): Case[] {
-  return responses.flatMap((response) =>
+  return responses.flatMap((response, turn) =>
     breaks
       .filter((broken) => canFollow(response, broken) && !isSilent(engine, broken))
-      .flatMap((broken) =>
-        CUTS.map((cut) => toCase({ reader, response, broken, cut }, accept(response, broken))),
+      .flatMap((broken, at) =>
+        inTurn(CUTS, turn + at).map((cut) =>
+          toCase({ reader, response, broken, cut }, accept(response, broken)),
+        ),
       ),
   )
 }

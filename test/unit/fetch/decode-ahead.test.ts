@@ -80,7 +80,7 @@ describe.each(
 )('a body in %s', (_name, codings) => {
   test('makes no decoder before its reader asks', async () => {
     const { engines } = watchEngines()
-    open(codings, encodeAll(codings, LARGE))
+    open(codings, encodeAll(codings, LARGE, true))
     await quiesce()
     expect(engines).toEqual([])
   })
@@ -90,7 +90,7 @@ describe.each(
     ['noise', NOISE],
   ])('of %s is decoded at most 256 KiB ahead of its reader', async (_content, content) => {
     const { engines, ahead } = watchEngines()
-    const body = open(codings, encodeAll(codings, content))
+    const body = open(codings, encodeAll(codings, content, true))
     const reader = body.toStream().getReader()
     let read = 0
     let most = 0

@@ -110,8 +110,14 @@ export function cut(buffer: Buffer, length: number): Buffer[] {
   return Array.from({ length: count }, (_, i) => buffer.subarray(i * length, (i + 1) * length))
 }
 
-export function encodeAll(codings: readonly Coding[], bytes: Buffer): Buffer {
-  const encoders = new Map(formats.map(([, coding, encode]) => [coding, encode]))
+/** Megabytes of noise take seconds with the usual quality, and get no smaller. */
+const toFastBrotli: Encode = (bytes) =>
+  zlib.brotliCompressSync(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })
+
+/** @param isFast whether it matters how long it takes, and not how it looks */
+export function encodeAll(codings: readonly Coding[], bytes: Buffer, isFast = false): Buffer {
+  const encoders = new Map<string, Encode>(formats.map(([, coding, encode]) => [coding, encode]))
+  if (isFast) encoders.set('br', toFastBrotli)
   return codings.toReversed().reduce((inner, coding) => encoders.get(coding)?.(inner) ?? inner, bytes)
 }
 

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as undici7 from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { dns, fetch, ProxyAgent, UpstreamPool } from '../../src/index.ts'
-import type { UpstreamInit, UpstreamPoolOptions } from '../../types/index.ts'
+import { dns, fetch, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
+import type { PoolOptions, UpstreamInit, UpstreamPoolOptions } from '../../types/index.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 
@@ -353,6 +353,32 @@ describe('the address of an upstream', () => {
     ['redirects', 'x'],
   ])('the option %s: %j is refused', (name, value) => {
     expect(() => new UpstreamPool([], { [name]: value })).toThrow('Invalid redirects')
+  })
+
+  it.each([
+    ['10.0.0.1', { address: '10.0.0.1', family: 4 }, undefined],
+    ['10.0.0.1:8443', { address: '10.0.0.1', family: 4 }, undefined],
+    ['[fd00:0::1]:8444', { address: 'fd00::1', family: 6 }, 8444],
+    ['fe80::1%eth0', { address: 'fe80::1%eth0', family: 6 }, undefined],
+  ])('%s is what the connect options of a factory look up', async (address, found, remotePort) => {
+    const given: PoolOptions[] = []
+    const pool = toPool([], {
+      connect: { servername: 'a.test' },
+      factory: (origin, options) => {
+        given.push(options)
+        return new Pool(origin, options)
+      },
+    })
+    pool.addUpstream({ origin: 'https://api.test:8443', address })
+    const { connect } = given[0] ?? {}
+    if (typeof connect !== 'object' || connect === null) throw new Error('There are no connect options')
+    expect(connect).toMatchObject({ servername: 'a.test' })
+    expect(connect.remotePort).toBe(remotePort)
+    const { lookup } = connect
+    const looked = await new Promise((resolve) =>
+      lookup?.('api.test', { all: true }, (_error, addresses) => resolve(addresses)),
+    )
+    expect(looked).toEqual([found])
   })
 
   it('of an origin that is an address may have another port', async () => {

@@ -371,7 +371,10 @@ export class UpstreamPool extends LivingDispatcher {
       if (this.#made.has(upstream)) this.#discoveries.refresh()
     }
     dispatcher.on('connectionError', onSign)
-    dispatcher.on('disconnect', onSign)
+    dispatcher.on('disconnect', (_origin, _targets, { code }) => {
+      // A connection of HTTP/1.1 that was idle, or was not to be kept: its server is there.
+      if (code !== 'UND_ERR_INFO') onSign()
+    })
     if (dispatcher instanceof OriginDispatcher) OriginDispatcher.watchGoaways(dispatcher, onSign)
   }
 

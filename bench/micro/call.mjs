@@ -68,7 +68,7 @@ class Attempt {
   resume() {}
   proceed() {}
   cancel() {}
-  retire() {}
+  closeConnection() {}
   reprioritize() {}
   onTaken() {}
   onComplete() {}

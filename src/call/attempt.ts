@@ -35,7 +35,7 @@ export interface Attempt {
    */
   reprioritize(value: string): void
   /** Its connection takes no further calls from now on. */
-  retire(): void
+  closeConnection(): void
   readonly carrier: Carrier
   /** Whether it has a connection, whose peer has sent SETTINGS if it speaks HTTP/2. */
   readonly isConnected: boolean

@@ -194,7 +194,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
         this.#clock.open(request.toUpload(this.#body), attempt.isConnected)
         return wire
       }
-      this.#dropBody(this.reason) // The caller's factory has aborted its own call.
+      this.#destroyBody(this.reason) // The caller's factory has aborted its own call.
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -244,7 +244,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     if (this.#attempt === null) return
     this.#clock.uploaded()
     if (isSent) this.tellSent()
-    else this.#forgoBody()
+    else this.#stopBody()
   }
 
   /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
@@ -361,7 +361,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
       this.#report(toError(thrown))
     }
     // Behind the response: the code of the source, which runs now, may take its time.
-    this.#forgoBody()
+    this.#stopBody()
   }
 
   /** Fails the call when the response was found invalid. @returns whether it was */
@@ -395,7 +395,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.failures.wasMisdirected || attempt === null) return
     // First: the call gets another connection then, as any call would (RFC 9110 §15.5.20).
-    attempt.retire()
+    attempt.closeConnection()
     // The room that a waiting call gets meanwhile leads to the caller's code, which may end this one.
     if (this.#attempt !== attempt) return
     if (this.#owner.mayReplay(this, null, attempt)) {
@@ -413,7 +413,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     this.#clock.queue()
     this.#owner.onReplay(this)
     // Last: destroying a source runs the caller's code, which may end the call.
-    this.#dropBody(null)
+    this.#destroyBody(null)
   }
 
   onLate(lateness: Lateness): void {
@@ -437,12 +437,12 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
     this.#settle()
-    this.runInAsyncScope(this.#end, this, error, attempt)
+    this.runInAsyncScope(this.#tellFailure, this, error, attempt)
   }
 
-  #end(error: Error, attempt: Attempt | null): void {
+  #tellFailure(error: Error, attempt: Attempt | null): void {
     attempt?.cancel(isMalformed(error))
-    this.#dropBody(error)
+    this.#destroyBody(error)
     this.#report(error)
   }
 
@@ -462,8 +462,8 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   }
 
   /** The rest of the body isn't sent, and the call doesn't fail for it. */
-  #forgoBody(): void {
-    if (this.#body.kind === 'stream') this.runInAsyncScope(this.#body.forgo, this.#body)
+  #stopBody(): void {
+    if (this.#body.kind === 'stream') this.runInAsyncScope(this.#body.stop, this.#body)
   }
 
   /**
@@ -471,7 +471,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
    *
    * @param error null when another attempt follows, which has it where it wasn't opened
    */
-  #dropBody(error: Error | null): void {
+  #destroyBody(error: Error | null): void {
     const { body } = this.request
     if (error === null && !body.replayable && !body.isSpent) return
     if ('destroy' in body) this.runInAsyncScope(body.destroy, body, error)

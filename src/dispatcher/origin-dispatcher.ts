@@ -89,11 +89,11 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   }
 
   protected override finish(): Promise<void> {
-    return this.#scheduler.finish()
+    return this.#scheduler.whenIdle()
   }
 
   protected override tearDown(error: Error | null, isGraceful: boolean): Promise<void> {
-    return this.#scheduler.tearDown(error, isGraceful)
+    return this.#scheduler.destroy(error, isGraceful)
   }
 }
 

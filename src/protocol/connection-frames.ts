@@ -123,7 +123,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     for (const stream of this.#streams.table.above(lastStreamId)) {
       if (stream.state === 'closed') continue
       this.#streams.close(stream, false)
-      if (!stream.isAbandoned) stream.listener.onRefused()
+      if (!stream.isCancelled) stream.listener.onRefused()
     }
   }
 

@@ -57,10 +57,10 @@ const MAX_LIST_SIZE = 3 * MAX_BLOCK_SIZE
 
 /**
  * - `open`: streams may be opened
- * - `leaving`: we have sent GOAWAY with NO_ERROR, and open no more streams
+ * - `closing`: we have sent GOAWAY with NO_ERROR, and open no more streams
  * - `over`: the socket is gone, or there was a connection error; bytes that come in are ignored
  */
-type ConnectionState = 'open' | 'leaving' | 'over'
+type ConnectionState = 'open' | 'closing' | 'over'
 
 /**
  * Brings the frames of a connection to its streams. It has no socket and no timer: the owner passes in the bytes that
@@ -235,14 +235,14 @@ export class ClientConnection {
 
   /** Abandons the stream, and sends RST_STREAM unless the stream is idle or closed. */
   reset(stream: Http2Stream, code: number): void {
-    stream.isAbandoned = true
+    stream.isCancelled = true
     if (stream.state !== 'closed' && stream.state !== 'idle') this.#streams.reset(stream, code)
   }
 
   /** The caller wants nothing more of either body. The stream stays open until it is reset, or ends. */
-  abandon(stream: Http2Stream): void {
-    stream.isAbandoned = true
-    this.#streams.abandonUpload(stream)
+  cancel(stream: Http2Stream): void {
+    stream.isCancelled = true
+    this.#streams.cancelUpload(stream)
   }
 
   /** Sends another priority of an open stream (RFC 9218 §7.1). @param value of the `priority` field */
@@ -268,7 +268,7 @@ export class ClientConnection {
    */
   goaway(): void {
     if (this.#state !== 'open') return
-    this.#state = 'leaving'
+    this.#state = 'closing'
     this.#output.writer.goaway(ErrorCode.NO_ERROR, '')
     this.#output.requestFlush()
   }

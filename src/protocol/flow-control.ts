@@ -120,7 +120,7 @@ export class ReceiveFlow {
   }
 
   /** Received bytes were thrown away, or were padding. */
-  discard(bytes: number): void {
+  consumeOnConnection(bytes: number): void {
     const { connection } = this.#windows
     connection.consume(bytes)
     if (!connection.isUpdateDue) return
@@ -130,7 +130,7 @@ export class ReceiveFlow {
 
   /** The reader has taken a piece of the stream's data at once. */
   consume(stream: Http2Stream, bytes: number): void {
-    this.discard(bytes)
+    this.consumeOnConnection(bytes)
     if (stream.phase !== 'whole') this.#credit(stream, bytes)
   }
 
@@ -155,7 +155,7 @@ export class ReceiveFlow {
       this.#overcommit()
     }
     if (connection.isUpdateDue) this.#announceConnection()
-    if (stream.phase !== 'whole' && stream.state !== 'closed' && !stream.isAbandoned)
+    if (stream.phase !== 'whole' && stream.state !== 'closed' && !stream.isCancelled)
       this.#credit(stream, bytes)
   }
 
@@ -181,7 +181,7 @@ export class ReceiveFlow {
   /** Sends WINDOW_UPDATE for the bytes that were read. */
   #update(stream: Http2Stream): void {
     const { consumed } = stream
-    if (consumed === 0 || stream.phase === 'whole' || stream.isAbandoned) return
+    if (consumed === 0 || stream.phase === 'whole' || stream.isCancelled) return
     this.#output.writer.windowUpdate(stream.id, consumed)
     stream.receiveWindow += consumed
     stream.consumed = 0

@@ -68,7 +68,7 @@ export class FrameWriter {
 
   /** Hands all pieces over to the sink. */
   flush(sink: ByteSink): void {
-    if (this.#sealed !== -1) this.#dropLate()
+    if (this.#sealed !== -1) this.#clearLate()
     const pieces = this.#pieces
     const last = this.#end > this.#start ? this.#room.subarray(this.#start, this.#end) : null
     this.#start = this.#end
@@ -81,7 +81,7 @@ export class FrameWriter {
   }
 
   /** Throws away the frames that were made after `seal()`. */
-  #dropLate(): void {
+  #clearLate(): void {
     this.#end = this.#start
     this.#pieces.length = this.#sealed
     this.#sealed = 0

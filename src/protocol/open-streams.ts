@@ -70,7 +70,7 @@ export class OpenStreams implements UploadOwner {
   }
 
   /** The stream sends nothing more of its data. */
-  abandonUpload(stream: Http2Stream): void {
+  cancelUpload(stream: Http2Stream): void {
     this.uploads.delete(stream)
     this.#sendOn()
   }
@@ -108,12 +108,12 @@ export class OpenStreams implements UploadOwner {
     stream.state = 'closed'
     // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
-    stream.isCut = !isEnded
+    stream.isEndedEarly = !isEnded
     this.uploads.close(stream)
     this.#sendOn()
     this.flow.close(stream)
     if (stream.upload !== null) this.#budget.expectLateCredit(stream.upload.unreturned)
-    if (stream.isAbandoned) stream.listener.onForgotten()
+    if (stream.isCancelled) stream.listener.onOver()
   }
 
   onFrame(): void {

@@ -43,12 +43,12 @@ export class StreamFrames implements StreamFrameListener {
     if (isEmpty) this.#budget.spend()
     if (stream === null) {
       if (!isEmpty) this.#budget.spendLate(flow)
-      streams.flow.discard(flow)
+      streams.flow.consumeOnConnection(flow)
       return
     }
     stream.receiveWindow -= flow
-    if (stream.isAbandoned) {
-      streams.flow.discard(flow)
+    if (stream.isCancelled) {
+      streams.flow.consumeOnConnection(flow)
       if (isTooMuch(stream, flow)) this.#rejectData(stream)
       else if (isEnd) streams.endRemote(stream)
       return
@@ -57,7 +57,7 @@ export class StreamFrames implements StreamFrameListener {
     const size = end - start
     const fault = toContentFault(stream, size)
     if (fault !== null || isTooMuch(stream, flow)) {
-      streams.flow.discard(flow)
+      streams.flow.consumeOnConnection(flow)
       if (fault !== null) this.#rejectResponse(stream, fault)
       else this.#rejectData(stream)
       return
@@ -75,14 +75,14 @@ export class StreamFrames implements StreamFrameListener {
     const stream = this.#find(streamId, 'HEADERS')
     if (stream === null) {
       this.#budget.spendBlock(size)
-    } else if (stream.isAbandoned) {
+    } else if (stream.isCancelled) {
       if (isEnd) this.#streams.endRemote(stream)
       else this.#budget.spendBlock(size)
     } else if (stream.phase === 'none') {
       this.#onHeader(stream, fields, size, isEnd)
     } else if (stream.data === 'tunnel') {
       const message = 'HEADERS came within a tunnel (RFC 9113 §8.5)'
-      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, true)
+      this.#fail(stream, ErrorCode.PROTOCOL_ERROR, message, true)
     } else {
       this.#onTrailers(stream, fields, isEnd)
     }
@@ -133,7 +133,7 @@ export class StreamFrames implements StreamFrameListener {
     const stream = this.#streams.table.get(streamId)
     if (size === PRIORITY_SIZE || stream === null) return
     const message = `PRIORITY has ${size} bytes instead of 5 (RFC 9113 §6.3)`
-    this.#breakOff(stream, ErrorCode.FRAME_SIZE_ERROR, message, false)
+    this.#fail(stream, ErrorCode.FRAME_SIZE_ERROR, message, false)
   }
 
   onReset(streamId: number, code: number): void {
@@ -144,7 +144,7 @@ export class StreamFrames implements StreamFrameListener {
     const stream = table.get(streamId)
     if (stream === null) return
     this.#streams.close(stream, false)
-    if (!stream.isAbandoned) stream.listener.onReset(code)
+    if (!stream.isCancelled) stream.listener.onReset(code)
   }
 
   onWindowUpdate(streamId: number, increment: number): void {
@@ -162,10 +162,10 @@ export class StreamFrames implements StreamFrameListener {
     this.#streams.uploads.onCredit(stream, this.#budget.spendUpdate(increment, unreturned))
     if (increment === 0) {
       const message = 'The peer opened a window by 0 (RFC 9113 §6.9)'
-      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, false)
+      this.#fail(stream, ErrorCode.PROTOCOL_ERROR, message, false)
     } else if (stream.sendWindow + increment > MAX_WINDOW) {
       const message = 'The peer opened a window beyond 2^31-1 (RFC 9113 §6.9.1)'
-      this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message, false)
+      this.#fail(stream, ErrorCode.FLOW_CONTROL_ERROR, message, false)
     } else {
       this.#streams.grant(stream, increment)
     }
@@ -186,27 +186,27 @@ export class StreamFrames implements StreamFrameListener {
     table.recordAccepted(streamId)
     if (canReceive(stream.state)) return stream
     const message = `${type} came after END_STREAM (RFC 9113 §5.1)`
-    this.#breakOff(stream, ErrorCode.STREAM_CLOSED, message, true)
+    this.#fail(stream, ErrorCode.STREAM_CLOSED, message, true)
     return null
   }
 
   #rejectData(stream: Http2Stream): void {
     const message = "The peer sent more than the stream's window allows"
-    this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message, true)
+    this.#fail(stream, ErrorCode.FLOW_CONTROL_ERROR, message, true)
   }
 
   /** A malformed response is a stream error (RFC 9113 §8.1.1). */
   #rejectResponse(stream: Http2Stream, fault: string): void {
-    this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`, true)
+    this.#fail(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`, true)
   }
 
   /**
    * A stream error (RFC 9113 §5.4.2). @param isResponse whether the error is in HEADERS or DATA, which are parts of a
    * response
    */
-  #breakOff(stream: Http2Stream, code: number, message: string, isResponse: boolean): void {
+  #fail(stream: Http2Stream, code: number, message: string, isResponse: boolean): void {
     this.#streams.reset(stream, code)
-    if (!stream.isAbandoned) stream.listener.onStreamError(code, message, isResponse)
+    if (!stream.isCancelled) stream.listener.onStreamError(code, message, isResponse)
   }
 }
 

@@ -162,8 +162,8 @@ export class StreamTable {
   }
 }
 
-function isUpload({ state, isAbandoned }: Http2Stream): boolean {
-  return canSend(state) && !isAbandoned
+function isUpload({ state, isCancelled }: Http2Stream): boolean {
+  return canSend(state) && !isCancelled
 }
 
 function toEndedPlace(streamId: number): number {

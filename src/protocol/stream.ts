@@ -25,7 +25,7 @@ export type ResponsePhase = 'none' | 'header' | 'whole'
  */
 export type ResponseData = 'content' | 'none' | 'tunnel'
 
-/** Hears of one stream. After the stream was abandoned, only `onForgotten()` and `onSent()` are called. */
+/** Hears of one stream. After the stream was cancelled, only `onOver()` and `onSent()` are called. */
 export interface StreamListener {
   /** A 1xx response. `fields` is a flat list in wire order, `:status` first. */
   onInformational(status: number, fields: string[]): void
@@ -50,8 +50,8 @@ export interface StreamListener {
    * @param isResponse whether the error lies in HEADERS or DATA, which belong to a response
    */
   onStreamError(code: number, message: string, isResponse: boolean): void
-  /** The stream was abandoned, and is closed. */
-  onForgotten(): void
+  /** The stream was cancelled, and is closed. */
+  onOver(): void
   /** Some of the piece was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */
   onSent(isTaken: boolean): void
 }
@@ -92,9 +92,9 @@ export class Http2Stream {
   state: StreamState = 'idle'
   phase: ResponsePhase = 'none'
   /** The caller wants nothing more: what still comes is thrown away, and only counts for the windows. */
-  isAbandoned = false
+  isCancelled = false
   /** It has closed otherwise than by END_STREAM of both sides. */
-  isCut = false
+  isEndedEarly = false
   /** The peer has sent an informational response, or credit for the request's body: a REFUSED_STREAM isn't believed. */
   isAccepted = false
 

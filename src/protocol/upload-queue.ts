@@ -133,7 +133,7 @@ export class UploadQueue {
     if (upload.piece.length > 0 && upload.stream.sendWindow <= 0) return
     this.#size++
     this.#wanted += toWanted(upload)
-    if (this.#isToFinish(upload)) this.#toLane(upload).addFirst(upload)
+    if (this.#goesFirst(upload)) this.#toLane(upload).addFirst(upload)
     else this.#toLane(upload).addLast(upload)
   }
 
@@ -152,7 +152,7 @@ export class UploadQueue {
   }
 
   /** Whether its body has begun, and the connection window isn't enough for all streams in the queue. */
-  #isToFinish({ sent }: StreamUpload): boolean {
+  #goesFirst({ sent }: StreamUpload): boolean {
     return sent > 0 && sent < LONG && this.#wanted > this.window
   }
 

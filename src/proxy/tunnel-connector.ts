@@ -97,7 +97,7 @@ function secure(
     ALPNProtocols,
   ) as TLSSocket
   ticket.watch(socket, secureContext)
-  const forget = (): void => ticket.forget()
+  const forget = (): void => ticket.clear()
   socket.once('error', forget)
   socket.once('secureConnect', () => socket.off('error', forget))
   return withRef(socket, tunnel)

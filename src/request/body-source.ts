@@ -59,9 +59,9 @@ export interface StreamBody {
    * The response is complete before all of the body was sent: the rest isn't sent. A no-op once the source has ended,
    * or was destroyed. Nothing has failed, so that what the source belongs to must go on.
    */
-  forgo(): void
+  stop(): void
   /**
-   * Ends a source that no attempt will read, or read on. A no-op after {@link forgo}. Idempotent.
+   * Ends a source that no attempt will read, or read on. A no-op after {@link stop}. Idempotent.
    *
    * @param error the failure of the call; null when another attempt opens the body anew
    */

@@ -68,24 +68,24 @@ abstract class WatchedBody implements StreamBody {
     this.#onBroken = onBroken
   }
 
-  forgo(): void {
-    const current = this.#giveUp()
-    if (current !== null && !current.readableEnded) this.forgoStream(current)
+  stop(): void {
+    const current = this.#takeCurrent()
+    if (current !== null && !current.readableEnded) this.stopStream(current)
   }
 
   destroy(error: Error | null): void {
-    const current = this.#giveUp()
+    const current = this.#takeCurrent()
     if (current !== null) this.destroyStream(current, error)
   }
 
   /** The stream that is still open, which no longer matters to the call; null for none. */
-  #giveUp(): Readable | null {
+  #takeCurrent(): Readable | null {
     const current = this.#current
     this.#current = null
     return current?.destroyed === false ? current : null
   }
 
-  protected forgoStream(stream: Readable): void {
+  protected stopStream(stream: Readable): void {
     destroyQuietly(stream, null)
   }
 
@@ -164,7 +164,7 @@ export class OneReadable extends WatchedBody {
     return this.#readable
   }
 
-  protected override forgoStream(stream: Readable): void {
+  protected override stopStream(stream: Readable): void {
     if (isServerRequest(stream)) this.#spare(stream)
     else if (stream instanceof Duplex) drain(stream)
     else destroyQuietly(stream, null)
@@ -223,8 +223,8 @@ export class OneSource extends WatchedBody {
     return this.adopt(new ChunkReadable(this.takeSource()))
   }
 
-  override forgo(): void {
-    super.forgo()
+  override stop(): void {
+    super.stop()
     this.#stopUnopened(null)
   }
 
@@ -277,10 +277,10 @@ class KeptBody extends WatchedBody {
     this.#isLast = true
   }
 
-  override forgo(): void {
-    super.forgo()
+  override stop(): void {
+    super.stop()
     this.#kept.stop(null)
-    this.#one.forgo() // When it was never begun.
+    this.#one.stop() // When it was never begun.
   }
 
   override destroy(error: Error | null): void {

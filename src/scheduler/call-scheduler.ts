@@ -66,9 +66,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   /** Whether the sessions were told that calls wait. */
   #isWaiting = false
   #isDestroyed = false
-  /** The error of `tearDown()`; null: each call gets a ClientDestroyedError of its own. */
+  /** The error of `destroy()`; null: each call gets a ClientDestroyedError of its own. */
   #destroyError: Error | null = null
-  /** Resolves `finish()`; null until `finish()` is called. */
+  /** Resolves `whenIdle()`; null until it is called. */
   #onIdle: (() => void) | null = null
 
   constructor(
@@ -168,7 +168,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   /** Settles when no call is left. */
-  finish(): Promise<void> {
+  whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#unsettled === 0) resolve()
       else this.#onIdle = resolve
@@ -180,12 +180,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
    *
    * @param isGraceful no call is left: the peers get time to close their sides
    */
-  tearDown(error: Error | null, isGraceful = false): Promise<void> {
+  destroy(error: Error | null, isGraceful = false): Promise<void> {
     this.#isDestroyed = true
     this.#pump.stop()
     this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
-    const gone = Promise.all([this.#sessions.end(error, isGraceful), this.#fallback.end(error)])
+    const gone = Promise.all([this.#sessions.destroy(error, isGraceful), this.#fallback.destroy(error)])
     this.deadlines.stop()
     return gone.then(noop)
   }
@@ -281,7 +281,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     )
   }
 
-  giveUp(sessions: number, cause: Error | null): void {
+  failFruitless(sessions: number, cause: Error | null): void {
     const reason = cause === null ? '' : `: ${cause.message}`
     const message = `${sessions} connections to ${this.#origin.href} in a row ended without a response${reason}`
     this.#failQueued(

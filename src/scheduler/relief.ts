@@ -67,13 +67,13 @@ export class Relief {
     if (session !== this.#successor || !session.isSettled) return null
     const crowded = this.#crowded
     if (crowded !== null) this.#retired.add(crowded)
-    this.#drop()
+    this.#clear()
     return crowded
   }
 
   /** A session takes no more calls. If it is the crowded one or the successor, the relief ends. */
-  onLeft(session: Session): void {
-    if (session === this.#crowded || session === this.#successor) this.#drop()
+  onExcluded(session: Session): void {
+    if (session === this.#crowded || session === this.#successor) this.#clear()
   }
 
   onClosed(session: Session): void {
@@ -85,7 +85,7 @@ export class Relief {
     return this.#clock.now() - this.#begunAt >= INTERVAL
   }
 
-  #drop(): void {
+  #clear(): void {
     this.#crowded = null
     this.#successor = null
   }

@@ -23,7 +23,7 @@ export interface RotationOwner {
    */
   openSuccessor(replaced: Session, reason: RotationReason): boolean
   /** The session gets no more calls, and finishes its streams. */
-  retire(session: Session, reason: RotationReason): void
+  closeSession(session: Session, reason: RotationReason): void
   /** A successor takes calls from now on. */
   onAdmitted(successor: Session): void
 }
@@ -174,11 +174,11 @@ export class Rotation {
     const replaced = this.#replaced
     this.#failures = 0
     this.#admit()
-    if (replaced !== null) this.#retire(replaced, replaced.reason)
+    if (replaced !== null) this.#close(replaced, replaced.reason)
   }
 
   /** A session takes no more calls. */
-  onLeft(session: Session): void {
+  onExcluded(session: Session): void {
     if (session === this.#successor) {
       this.#successor = null
       this.#replaced = null
@@ -186,7 +186,7 @@ export class Rotation {
     }
     const aging = this.#aging.get(session)
     if (aging === undefined) return
-    if (aging.stage !== 'retired') this.#forget(aging)
+    if (aging.stage !== 'retired') this.#remove(aging)
     // Its successor is a session like any other now.
     if (aging === this.#replaced) this.#admit()
   }
@@ -195,7 +195,7 @@ export class Rotation {
     const aging = this.#aging.get(session)
     if (aging === undefined) return
     if (aging.stage === 'retired') this.#closedAt = this.#clock.now()
-    this.#forget(aging)
+    this.#remove(aging)
     this.#advance()
   }
 
@@ -209,13 +209,13 @@ export class Rotation {
   static count(it: Rotation, session: Session): void {
     const aging = it.#aging.get(session)
     if (aging === undefined || aging.stage === 'retired') return
-    if (session.requests >= it.#maxRequests) it.#retire(aging, 'requests')
+    if (session.requests >= it.#maxRequests) it.#close(aging, 'requests')
     else it.#setDue(aging, 'requests')
   }
 
   #onTime(aging: AgingSession): void {
     if (aging.stage === 'serving') this.#setDue(aging, 'age')
-    else aging.session.cut(new SocketError(`sessionGracePeriod (${this.#gracePeriod} ms) is over`))
+    else aging.session.fail(new SocketError(`sessionGracePeriod (${this.#gracePeriod} ms) is over`))
   }
 
   #setDue(aging: AgingSession, reason: RotationReason): void {
@@ -231,7 +231,7 @@ export class Rotation {
     const isBackingOff = this.#rest !== null && this.#failures > 0
     if (this.#isStopped || this.#successor !== null || isBackingOff) return
     const now = this.#clock.now()
-    for (const aging of this.#due) if (this.#isIdle(aging.session, now)) this.#retire(aging, aging.reason)
+    for (const aging of this.#due) if (this.#isIdle(aging.session, now)) this.#close(aging, aging.reason)
     const next = this.#findUrgent() ?? this.#findOld(now)
     if (next !== null && !this.#owner.openSuccessor(next.session, next.reason)) this.#retryLater()
   }
@@ -256,13 +256,13 @@ export class Rotation {
     return this.#failures === 0 && now - idleAt >= this.#longestPause
   }
 
-  #retire(aging: AgingSession, reason: RotationReason): void {
+  #close(aging: AgingSession, reason: RotationReason): void {
     const { session } = aging
-    this.#forget(aging)
+    this.#remove(aging)
     aging.stage = 'retired'
     this.#aging.set(session, aging)
     this.#retired.add(aging)
-    this.#owner.retire(session, reason)
+    this.#owner.closeSession(session, reason)
     if (this.#gracePeriod === 0 || session.streams === 0) return
     const now = this.#deadlines.now()
     this.#deadlines.set(aging, now + this.#gracePeriod, now)
@@ -289,7 +289,7 @@ export class Rotation {
     })
   }
 
-  #forget(aging: AgingSession): void {
+  #remove(aging: AgingSession): void {
     this.#deadlines.delete(aging)
     this.#due.delete(aging)
     this.#retired.delete(aging)

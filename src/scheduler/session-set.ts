@@ -10,7 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import { AlpnError } from '../errors/errors.ts'
 import type { Origin, ResolvedClientOptions } from '../options/options.ts'
-import { discardSocket } from '../session/connect/socket.ts'
+import { destroySocket } from '../session/connect/socket.ts'
 import type { Http2Taker, SocketExchange } from '../session/connect/socket-exchange.ts'
 import { toEngineSource } from '../session/engines.ts'
 import { toDisconnectError } from '../session/loss.ts'
@@ -38,7 +38,7 @@ export interface SessionSetOwner extends ReconnectDemand {
   /** No connection could be made: calls that no other session will serve must fail. */
   failWaiting(cause: Error): void
   /** `sessions` sessions in a row ended without a response: no further one is opened for the waiting calls. */
-  giveUp(sessions: number, cause: Error | null): void
+  failFruitless(sessions: number, cause: Error | null): void
 }
 
 /** Opens sessions while calls wait and all others are full, and replaces what is lost. */
@@ -68,10 +68,10 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   #opened = 0
   /** A session was lost with calls left, and none was opened since. */
   #isReplacing = false
-  #isEnded = false
-  /** Resolves `end()`; null until `end()` is called. */
+  #isDestroyed = false
+  /** Resolves `destroy()`; null until it is called. */
   #onGone: (() => void) | null = null
-  /** The promise of `end()`; null before. */
+  /** The promise of `destroy()`; null before. */
   #gone: Promise<void> | null = null
 
   constructor(
@@ -179,7 +179,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return this.#open(reason, (session) => this.#rotation?.begin(replaced, session))
   }
 
-  retire(session: Session, reason: EndReason): void {
+  closeSession(session: Session, reason: EndReason): void {
     // The client has ended the session, not the peer.
     this.#reconnects.exempt(session)
     session.close(reason)
@@ -199,7 +199,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
 
   takeHttp2(socket: Socket): void {
     this.#context.memory.onHttp2()
-    if (this.#isEnded || this.#usable.size >= this.#connections) discardSocket(socket)
+    if (this.#isDestroyed || this.#usable.size >= this.#connections) destroySocket(socket)
     else this.#add(this.#toReason(), null, socket)
     this.#owner.onRoom()
   }
@@ -209,7 +209,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
    * @returns whether one may be opened now
    */
   #open(reason: OpenReason, onMade: ((session: Session) => void) | null): boolean {
-    const mayConnect = this.#reconnects.mayConnect && !this.#isEnded
+    const mayConnect = this.#reconnects.mayConnect && !this.#isDestroyed
     if (mayConnect) this.#add(reason, onMade, null)
     return mayConnect
   }
@@ -237,8 +237,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
    *
    * @param isGraceful no call is left: the peers get time to close their sides
    */
-  end(error: Error | null, isGraceful: boolean): Promise<void> {
-    this.#isEnded = true
+  destroy(error: Error | null, isGraceful: boolean): Promise<void> {
+    this.#isDestroyed = true
     this.#reconnects.stop()
     this.#rotation?.stop()
     for (const session of [...this.#all]) {
@@ -267,7 +267,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   onSessionRoom(session: Session): void {
     this.update(session)
     const retired = this.#relief.onRoom(session)
-    if (retired !== null) this.retire(retired, 'crowded')
+    if (retired !== null) this.closeSession(retired, 'crowded')
     this.#rotation?.onRoom(session)
     this.#owner.onRoom()
   }
@@ -279,11 +279,11 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   onSessionIdle(session: Session): void {
-    this.retire(session, 'idle')
+    this.closeSession(session, 'idle')
   }
 
   onSessionDraining(session: Session): void {
-    if (this.#leave(session))
+    if (this.#exclude(session))
       this.#isReplacing = this.#usable.size === 0 && (session.streams > 0 || this.waiting() > 0)
     // A session with streams may still get a response.
     if (session.streams === 0) this.#judge(session, null)
@@ -292,7 +292,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
-    if (this.#leave(session) && wasReady) this.#isReplacing = this.waiting() > 0
+    if (this.#exclude(session) && wasReady) this.#isReplacing = this.waiting() > 0
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
     this.#ended[session.endedFor ?? 'lost']++
@@ -305,13 +305,13 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     if (wasReady) {
       this.#owner.onRoom()
       this.#events.onDisconnect(toDisconnectError(session.goaway, cause))
-    } else if (!this.#isEnded && cause !== null) {
+    } else if (!this.#isDestroyed && cause !== null) {
       if (this.#isForFallback(cause)) {
         this.#context.memory.onHttp1('alpn')
         this.#owner.onRoom()
         return
       }
-      this.#context.exchange?.discardHttp1()
+      this.#context.exchange?.destroyHttp1()
       this.#reconnects.recordFailedConnection()
       this.#owner.failWaiting(cause)
       this.#reconnects.updateRef()
@@ -347,7 +347,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
         case 'full':
           break
         case 'lost':
-          this.#retireLost(session)
+          this.#replaceLost(session)
           break
         case 'stale':
           session.verify()
@@ -374,23 +374,23 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /** The connection of a session is gone without a notice: another session may take its place. */
-  #retireLost(session: Session): void {
-    session.closeIfLost()
-    if (this.#leave(session)) this.#isReplacing = this.waiting() > 0
+  #replaceLost(session: Session): void {
+    session.destroyIfLost()
+    if (this.#exclude(session)) this.#isReplacing = this.waiting() > 0
   }
 
   /** The session takes no more calls. False when it took none before. */
-  #leave(session: Session): boolean {
+  #exclude(session: Session): boolean {
     this.#heap.delete(session)
-    this.#relief.onLeft(session)
+    this.#relief.onExcluded(session)
     const wasUsable = this.#usable.delete(session)
-    this.#rotation?.onLeft(session)
+    this.#rotation?.onExcluded(session)
     return wasUsable
   }
 
   #judge(session: Session, cause: Error | null): void {
-    if (this.#isEnded || !this.#reconnects.recordEnd(session, this.isServing)) return
-    this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
+    if (this.#isDestroyed || !this.#reconnects.recordEnd(session, this.isServing)) return
+    this.#owner.failFruitless(MAX_FRUITLESS_ATTEMPTS, cause)
     this.#reconnects.updateRef()
   }
 }

@@ -63,7 +63,7 @@ export class WaitingCalls {
 
   /** A waiting call has settled. */
   delete(call: Call): void {
-    if (!this.#endDelay(call)) this.#queueOf(call).remove(call)
+    if (!this.#clearDelay(call)) this.#queueOf(call).remove(call)
   }
 
   /** A list of all calls here, which go on waiting. */
@@ -75,13 +75,13 @@ export class WaitingCalls {
   }
 
   /** The delay of a call is over. */
-  release(call: Call): void {
-    this.#endDelay(call)
+  onDelayOver(call: Call): void {
+    this.#clearDelay(call)
     this.#onOver(call)
   }
 
   /** @returns false for a call that isn't delayed */
-  #endDelay(call: Call): boolean {
+  #clearDelay(call: Call): boolean {
     const entry = this.#delays.get(call)
     if (entry === undefined) return false
     this.#deadlines.delete(entry)
@@ -108,6 +108,6 @@ class Delay implements Timed {
   }
 
   onDeadline(): void {
-    this.#owner.release(this.#call)
+    this.#owner.onDelayOver(this.#call)
   }
 }

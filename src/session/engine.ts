@@ -62,14 +62,14 @@ export interface EngineConnection {
   readonly canTake: boolean
   readonly isDestroyed: boolean
   /** Whether the system says that the socket has lost its connection. False where the system can't be asked. */
-  readonly isDropped: boolean
+  readonly isDisconnected: boolean
   /**
    * The PINGs that we have sent, as a server that counts them would count. The sender of a PING records it; the engine
    * records HEADERS and DATA that come in.
    */
   readonly pings: PingLedger
-  /** Whether `cut()` has destroyed it. */
-  readonly isCut: boolean
+  /** Whether `destroy()` has ended it: then nothing was lost. */
+  readonly isDestroyedByUs: boolean
   /**
    * The highest stream that the peer has shown to have accepted: by HEADERS, DATA, WINDOW_UPDATE, or RST_STREAM other
    * than REFUSED_STREAM. 0 for none. A GOAWAY with a lower last stream id isn't believed.
@@ -95,9 +95,9 @@ export interface EngineConnection {
   /** Sends GOAWAY: no further stream is opened. Open streams go on. */
   close(): void
   /** Ends the connection after `close()`, when no stream is left. Idempotent. */
-  finish(): void
+  end(): void
   /** Destroys the connection, in the next turn of the event loop at the latest. */
-  cut(): void
+  destroy(): void
 }
 
 /** One stream of a connection, for one attempt of a call. */
@@ -115,7 +115,7 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
    * Whether it has closed otherwise than by END_STREAM of both sides. Then the peer may count it for some time, whoever
    * has reset it.
    */
-  readonly isCut: boolean
+  readonly isEndedEarly: boolean
   /** Sends its request. If that fails, the call fails. */
   open(): void
   /** The peer's first SETTINGS have come. */
@@ -123,7 +123,7 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
   /** Fails the call, or its tunnel, on behalf of the session's owner, and releases the stream. */
   fail(error: Error): void
   /** The session is gone: the engine may tell no more about this stream. */
-  lose(): void
+  onLost(): void
 }
 
 /** The session, as its streams see it. */

@@ -19,7 +19,7 @@ import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
-import { endLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
+import { destroyLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
 import type { AnnouncedSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
 import type {
@@ -70,7 +70,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#report = new SessionReport(context, id, openedFor)
     this.#streams = new SessionStreams(context, this)
     this.#processRef = new ProcessRef(context)
-    this.#linger = new Linger(context.clock, () => this.#connection?.cut())
+    this.#linger = new Linger(context.clock, () => this.#connection?.destroy())
   }
 
   start(socket: Transport | null = null): void {
@@ -162,7 +162,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     const isTrusted = this.#keepalive?.isTrusted !== false
     const capacity = this.requests < this.#maxRequests ? this.#streams.canTake() : 'full'
     if (isTrusted && capacity === 'yes' && connection.canTake) return this.#meets(need) ? 'yes' : 'soon'
-    if (connection.isDestroyed && !connection.isCut) return 'lost'
+    if (connection.isDestroyed && !connection.isDestroyedByUs) return 'lost'
     if (!isTrusted) return 'stale'
     return capacity === 'full' ? 'full' : 'soon'
   }
@@ -171,10 +171,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return need === 'any' || this.isSettled || (need === 'settled-or-idle' && this.streams === 0)
   }
 
-  closeIfLost(): boolean {
+  destroyIfLost(): boolean {
     const isUsed = this.#state.name === 'ready' || this.liveStreams > 0
-    const isLost = isUsed && this.#connection?.isDestroyed === true && !this.#connection.isCut
-    if (isLost) endLost(this)
+    const isLost = isUsed && this.#connection?.isDestroyed === true && !this.#connection.isDestroyedByUs
+    if (isLost) destroyLost(this)
     return isLost
   }
 
@@ -230,10 +230,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#streams.fail(cause)
     // Its `close` event tells the owner; without a socket there will be none.
     if (this.#connection === null) this.#close(cause)
-    else this.#connection.cut()
+    else this.#connection.destroy()
   }
 
-  cut(cause: Error): void {
+  fail(cause: Error): void {
     this.onError(cause)
   }
 
@@ -388,7 +388,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     if (this.#state.name !== 'draining' || this.liveStreams > 0) return
     this.#sayGoaway()
     this.#linger.start()
-    if (this.#streams.size === 0) this.#connection?.finish()
+    if (this.#streams.size === 0) this.#connection?.end()
   }
 
   /** The first error is the cause; the `close` event after it carries none. */
@@ -396,7 +396,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     try {
       this.#close(this.#explain(error))
     } finally {
-      this.#connection?.cut()
+      this.#connection?.destroy()
     }
   }
 
@@ -418,7 +418,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#settingsAlarm?.cancel()
     this.#keepalive?.stop()
     this.#processRef.stop()
-    this.#streams.lose()
+    this.#streams.onLost()
     this.#report.closed(cause, wasReady, this.endedFor)
     this.#context.owner.onSessionClosed(this, cause, wasReady)
   }

@@ -21,7 +21,7 @@ export interface KeepaliveTarget {
   /** The number of streams whose callers still wait. */
   readonly liveStreams: number
   /** Closes the session, in a later turn, if its connection is gone without a word. @returns whether it does */
-  closeIfLost(): boolean
+  destroyIfLost(): boolean
   /** The ACK of a PING has come. @param rtt the round trip, in milliseconds */
   onPong(rtt: number): void
   /** The session takes calls again, or takes none until the ACK of a PING has come. */
@@ -33,7 +33,10 @@ export interface KeepaliveTarget {
 }
 
 /** The connection, as its keepalive sees it. */
-export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'isDropped' | 'look' | 'ping' | 'pings'>
+export type PingedConnection = Pick<
+  EngineConnection,
+  'bytesRead' | 'isDisconnected' | 'look' | 'ping' | 'pings'
+>
 
 /**
  * - `trusted`: bytes have come from the peer lately, or a PING is about to be sent because none have
@@ -70,7 +73,7 @@ const EARLY_SILENCE = 2_000
 /** Where early PINGs may be sent, a PING that takes longer keeps new calls from the session. Milliseconds. */
 const EARLY_PATIENCE = 1_000
 
-const DROPPED = 'The peer has closed or reset it'
+const DISCONNECTED = 'The peer has closed or reset it'
 
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -245,10 +248,10 @@ export class Keepalive implements Timed {
     const now = this.#deadlines.now()
     if (this.#kept.isNeeded || this.#pingAt !== NEVER) {
       // Node may have destroyed the session without an event.
-      if (this.#kept.closeIfLost()) return
+      if (this.#kept.destroyIfLost()) return
       const hasRead = this.#look(now)
       this.#examine(now)
-      if (!hasRead && !this.#isJudging && this.#connection.isDropped) this.#confirmDropped()
+      if (!hasRead && !this.#isJudging && this.#connection.isDisconnected) this.#confirmDisconnected()
     }
     if (this.#pingAt !== NEVER && now >= this.#toPingEnd()) {
       this.#lookOnce(this.#pingAt)
@@ -283,7 +286,7 @@ export class Keepalive implements Timed {
       if (this.#isOver || this.#pingAt !== pingAt) return
       const now = this.#deadlines.now()
       this.#look(now)
-      if (now >= this.#toPingEnd()) this.#die(now - pingAt)
+      if (now >= this.#toPingEnd()) this.#fail(now - pingAt)
       else this.#arm(now)
     })
   }
@@ -292,15 +295,15 @@ export class Keepalive implements Timed {
    * The system has dropped the connection, and node may emit no event: it swallows the error of a write over TLS.
    * What the peer has sent before is read first.
    */
-  #confirmDropped(): void {
+  #confirmDisconnected(): void {
     this.#isJudging = true
     const { bytesRead } = this.#connection
     originalSetImmediate(() => {
       this.#isJudging = false
-      const { isDropped, bytesRead: bytesNow } = this.#connection
+      const { isDisconnected, bytesRead: bytesNow } = this.#connection
       if (this.#isOver) return
-      const isEnded = isDropped && bytesNow === bytesRead
-      if (isEnded) this.#kept.onError(new SocketError(DROPPED, { processed: 'maybe' }))
+      const isEnded = isDisconnected && bytesNow === bytesRead
+      if (isEnded) this.#kept.onError(new SocketError(DISCONNECTED, { processed: 'maybe' }))
       else this.#arm(this.#deadlines.now())
     })
   }
@@ -383,7 +386,7 @@ export class Keepalive implements Timed {
     // Bytes that came before the PING are no response to it.
     this.#look(now)
     if (!this.#connection.ping(() => this.#onAck(now))) {
-      if (this.#kept.closeIfLost()) return false
+      if (this.#kept.destroyIfLost()) return false
       // Too many PINGs are in flight: the next attempt follows after an interval.
       this.#readAt = now
       if (this.#trust === 'verifying') this.#trust = 'stale'
@@ -411,7 +414,7 @@ export class Keepalive implements Timed {
     if (!wasTrusted) this.#kept.onTrustChange()
   }
 
-  #die(waited: number): void {
+  #fail(waited: number): void {
     const message = `The peer has not answered a PING within ${Math.round(waited)} ms`
     this.#kept.onError(new SocketError(message, { processed: 'maybe' }))
   }

@@ -40,7 +40,7 @@ export class Learned<TValue> {
     if (this.#value !== null && this.#clock.now() - this.#learnedAt >= this.#maxAge) this.#value = null
   }
 
-  forget(): void {
+  clear(): void {
     this.#value = null
   }
 }

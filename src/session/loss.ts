@@ -140,7 +140,7 @@ export function toDisconnectError(goaway: Goaway | null, cause: Error | null): E
  * loop, for two reasons. A caller may be dispatching now, and the listeners that hear of the end are the caller's. And
  * node:http2 may be about to tell by itself: it leaks its part of a session whose socket is destroyed before.
  */
-export function endLost(session: LostSession): void {
+export function destroyLost(session: LostSession): void {
   originalSetImmediate(tellLoss, session)
 }
 

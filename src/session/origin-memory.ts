@@ -87,7 +87,7 @@ export class OriginMemory {
 
   /** A connection has chosen HTTP/2, or takes no HTTP/1.1. */
   onHttp2(): void {
-    if (this.#http1.last === 'alpn') this.#http1.forget()
+    if (this.#http1.last === 'alpn') this.#http1.clear()
   }
 
   /** A connection has chosen HTTP/1.1, or a server requires it. */
@@ -97,7 +97,7 @@ export class OriginMemory {
 
   /** No connection can be made that speaks HTTP/1.1. */
   onNoHttp1(): void {
-    this.#http1.forget()
+    this.#http1.clear()
   }
 
   /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null before any. */

@@ -95,7 +95,7 @@ export type SessionNeed = 'any' | 'settled' | 'settled-or-idle'
  * - `full`: the peer's limit, which is known and above 0, is used up, or its number of requests: another session may be
  *   opened
  * - `stale`: it was idle for long, or may be lost: `verify()` sends the PING that has to come back first
- * - `lost`: its connection is gone, and the engine hasn't told: `closeIfLost()`
+ * - `lost`: its connection is gone, and the engine hasn't told: `destroyIfLost()`
  * - `never`: it takes no more calls
  */
 export type Capacity = 'yes' | 'soon' | 'full' | 'stale' | 'lost' | 'never'
@@ -133,7 +133,7 @@ export interface Session {
    *
    * @returns whether that is so
    */
-  closeIfLost(): boolean
+  destroyIfLost(): boolean
   /** Sends the PING that a stale session has to prove itself by. A no-op while it is in flight. */
   verify(): void
   /** The next call waits for a PING. No effect when `pingInterval` or `pingTimeout` is 0. */
@@ -164,5 +164,5 @@ export interface Session {
   /** Ends at once. Its calls fail with `cause` or, when that is null, because the session was destroyed. Idempotent. */
   destroy(cause: Error | null): void
   /** Ends at once, as if the connection had been lost: what may be sent again is. */
-  cut(cause: Error): void
+  fail(cause: Error): void
 }

@@ -42,7 +42,7 @@ export class TlsTicket {
   }
 
   /** A connection has failed before its handshake was over: the ticket may be the cause. */
-  forget(): void {
-    this.#last.forget()
+  clear(): void {
+    this.#last.clear()
   }
 }

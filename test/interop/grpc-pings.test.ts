@@ -50,7 +50,7 @@ describe.each(GRPC_SERVERS)('the PINGs that %s gets', (name) => {
     )
     const other = new Client(server.origin)
     onTestFinished(async () => {
-      await Promise.all([harness.scheduler.tearDown(null), other.destroy()])
+      await Promise.all([harness.scheduler.destroy(null), other.destroy()])
     })
     const call = (method: string, body: Buffer | AsyncIterable<Buffer>): Recorder =>
       harness.dispatch({

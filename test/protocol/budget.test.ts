@@ -171,7 +171,7 @@ describe('informational responses', () => {
   test('on an abandoned stream that is not reset yet › are a flood as on any other stream', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
-    rig.http2.abandon(rig.open())
+    rig.http2.cancel(rig.open())
     const early = frames.headers(1, [[':status', '100']])
     expect(flood(rig, 20_000, () => early)).toBeLessThan(10_000)
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
@@ -315,14 +315,14 @@ describe('DATA for a stream that we have reset', () => {
 describe('DATA for a stream that is abandoned, and not reset yet', () => {
   test('in frames of a byte, within its window › is no flood: the peer knows nothing of it', () => {
     const { rig, stream } = startDownload()
-    rig.http2.abandon(stream)
+    rig.http2.cancel(stream)
     download(rig, stream.id, 60_000, 1)
     expect(rig.faults.map(String)).toEqual([])
   })
 
   test('beyond its window › is FLOW_CONTROL_ERROR of the stream, as on a live one', () => {
     const { rig, stream } = startDownload()
-    rig.http2.abandon(stream)
+    rig.http2.cancel(stream)
     download(rig, stream.id, WINDOW, FRAME_SIZE)
     expect(stream.state).toBe('half-closed (local)')
     rig.receive(frames.data(stream.id, 'x'))
@@ -336,7 +336,7 @@ describe('DATA for a stream that is abandoned, and not reset yet', () => {
 
   test('after SETTINGS with a larger window › may be as much more', () => {
     const { rig, stream } = startDownload()
-    rig.http2.abandon(stream)
+    rig.http2.cancel(stream)
     rig.setStreamWindow(2 * WINDOW)
     rig.receive(frames.settingsAck())
     download(rig, stream.id, 2 * WINDOW, FRAME_SIZE)
@@ -364,7 +364,7 @@ describe('frames that are charged by their size', () => {
 
   test.each([
     ['is gone', (rig: Rig, stream: HeardStream): void => rig.http2.reset(stream, CANCEL), '200'],
-    ['is abandoned', (rig: Rig, stream: HeardStream): void => rig.http2.abandon(stream), '200'],
+    ['is abandoned', (rig: Rig, stream: HeardStream): void => rig.http2.cancel(stream), '200'],
     ['has no final response yet', (): void => {}, '103'],
   ])('when they are HEADERS of a stream that %s › are a flood after some megabytes', (_what, end, status) => {
     const rig = new Rig()

@@ -51,7 +51,7 @@ class Reader implements StreamListener {
   onReset(): void {}
   onRefused(): void {}
   onStreamError(): void {}
-  onForgotten(): void {}
+  onOver(): void {}
   onSent(): void {}
 }
 
@@ -92,7 +92,7 @@ function connect(state: State) {
     http2.open(new Reader(http2, false).stream, REQUEST, false, null)
   }
   if (state !== 'waiting') http2.receive(frames.response(1))
-  if (state === 'abandoned') http2.abandon(stream)
+  if (state === 'abandoned') http2.cancel(stream)
   if (state === 'gone') http2.reset(stream, CANCEL)
   return { http2, listener }
 }

@@ -198,7 +198,7 @@ describe('GOAWAY', () => {
     await ask(harness, 'GET /').settled
     const waiting = isGraceful ? null : ask(harness, 'GET /waiting')
     await peer.waitFor(() => isGraceful || peer.counts['GET /waiting'] === 1)
-    await Promise.all([harness.scheduler.tearDown(null, isGraceful), waiting?.settled])
+    await Promise.all([harness.scheduler.destroy(null, isGraceful), waiting?.settled])
     const connection = peer.connection(0)
     await peer.waitFor(() => connection.hasEnded || connection.isClosed)
     expect(connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))).toEqual([NO_ERROR])

@@ -181,7 +181,7 @@ describe('a stream that the server has reset', () => {
   it('RFC 9113 §5.4.2: is not reset in turn, even when the caller had given it up', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.connection.abandon(stream)
+    dialogue.connection.cancel(stream)
     expect(dialogue.hears(frames.reset(1, CANCEL))).toEqual([])
     dialogue.connection.reset(stream, CANCEL)
     expect(dialogue.says()).toEqual([])

@@ -39,7 +39,7 @@ async function listen(server: Server): Promise<number> {
 
 function start(port: number, ca: string): Harness {
   const harness = new Harness(`https://localhost:${port}`, { engine: 'wire', ...PATIENT, connect: { ca } })
-  onTestFinished(() => harness.scheduler.tearDown(null))
+  onTestFinished(() => harness.scheduler.destroy(null))
   return harness
 }
 

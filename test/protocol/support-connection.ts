@@ -86,7 +86,7 @@ class Recorder implements StreamListener {
     expect(message).toMatch(/\S/)
   }
 
-  onForgotten(): void {
+  onOver(): void {
     this.events.push('forgotten')
   }
 

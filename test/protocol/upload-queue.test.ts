@@ -224,7 +224,7 @@ describe('2,000 queued uploads', () => {
     },
   ])('when all of them are aborted in $order › are looked at a few times each', ({ toOrder }) => {
     const { rig, streams, toLooks, before } = queue()
-    for (const stream of toOrder(streams)) rig.http2.abandon(stream)
+    for (const stream of toOrder(streams)) rig.http2.cancel(stream)
     expect(toLooks() - before).toBeLessThan(COUNT * 10)
     rig.receive(frames.windowUpdate(0, 1))
     expect(takeData(rig)).toEqual([])
@@ -368,7 +368,7 @@ describe('uploads that the connection window limits', () => {
 
     test.each([
       { how: 'is reset', end: (rig: Rig, first: HeardStream): void => rig.http2.reset(first, 8) },
-      { how: 'is abandoned', end: (rig: Rig, first: HeardStream): void => rig.http2.abandon(first) },
+      { how: 'is abandoned', end: (rig: Rig, first: HeardStream): void => rig.http2.cancel(first) },
       {
         how: 'ends with trailers',
         end: (rig: Rig, first: HeardStream): void => rig.http2.sendTrailers(first, ['a', 'b']),

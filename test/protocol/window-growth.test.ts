@@ -109,7 +109,7 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
   ] as const)('when %s › is told nothing of the stream', (what) => {
     const peer = new Peer({ hasBody: true })
     peer.send(16_000, what === 'END_STREAM has come' ? Flag.END_STREAM : 0)
-    if (what === 'the caller has given up') peer.rig.http2.abandon(peer.stream)
+    if (what === 'the caller has given up') peer.rig.http2.cancel(peer.stream)
     grow(peer)
     expect(peer.hear()).toEqual([])
   })

@@ -75,7 +75,7 @@ describe('a smaller stream window', () => {
   test('when the caller has aborted the response › causes no WINDOW_UPDATE of the stream', () => {
     const { rig, stream } = start()
     rig.receive(data(14_000), data(14_000))
-    rig.http2.abandon(stream)
+    rig.http2.cancel(stream)
     rig.setStreamWindow(SMALL)
     expect(takeUpdates(rig)).toEqual([])
   })

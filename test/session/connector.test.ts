@@ -75,7 +75,7 @@ function ignore(): void {}
 describe.each(ENGINES)('connecting with engine %s', (engine) => {
   function start(origin: string, options: ClientOptions = {}, clock?: FakeClock): Harness {
     const harness = new Harness(origin, { engine, ...options }, clock)
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     return harness
   }
 
@@ -569,7 +569,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
 
   describe('when it is destroyed while it connects', () => {
     async function expectDestroyed(harness: Harness, calls: Recorder[], reason: Error | null): Promise<void> {
-      await harness.scheduler.tearDown(reason)
+      await harness.scheduler.destroy(reason)
       for (const call of calls) {
         if (reason === null) expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
         else expect(call.error).toBe(reason)

@@ -78,7 +78,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
 
   it('when its dispatcher is destroyed › drops the data that has come', async () => {
     const { call, harness } = await start()
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
     expect(call.events).toEqual(['start', 'response 200', 'error'])
   })
 

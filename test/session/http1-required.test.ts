@@ -200,7 +200,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     await expect.poll(() => fallback.requests.length).toBe(1)
     if (end === 'abort') call.controller?.abort()
     else if (end === 'requestTimeout') clock.advance(1_000)
-    else await harness.scheduler.tearDown(null)
+    else await harness.scheduler.destroy(null)
     expect(call.events).toEqual(['start', 'error'])
     expect(fallback.request.controller.events).toEqual(['abort'])
     // The handler doesn't hear what the fallback says afterwards.

@@ -144,7 +144,7 @@ describe.each(ENGINES)('a body of a known length that can be read once, on engin
 
     it.each<[string, (call: Recorder, harness: Harness) => unknown]>([
       ['abort()', (call) => call.controller?.abort(new Error('no more'))],
-      ['destroy()', (_call, harness) => harness.scheduler.tearDown(new Error('no more'))],
+      ['destroy()', (_call, harness) => harness.scheduler.destroy(new Error('no more'))],
     ])('is told by %s that the rest is not wanted', async (_what, end) => {
       const { peer, harness } = await start(refuse)
       const gate = new Gate()

@@ -22,7 +22,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         stream.write('body')
       })
       const harness = new Harness(server.origin, { engine, bodyTimeout: 1_000 }, clock)
-      onTestFinished(() => harness.scheduler.tearDown(null))
+      onTestFinished(() => harness.scheduler.destroy(null))
       const call = harness.dispatch()
       await expect.poll(() => call.text).toBe('body')
       const [stream] = far
@@ -72,7 +72,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       },
       clock,
     )
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     const patient = harness.dispatch({ connectTimeout: 0 })
     const usual = harness.dispatch()
     clock.advance(1_000)
@@ -97,7 +97,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await once(socket, 'data')
     const closed = once(socket, 'close')
     socket.on('error', () => {})
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
     await closed
     expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
     expect(harness.connections).toEqual([])
@@ -114,7 +114,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     }
     const { origin } = await startPeer(DEAF)
     const harness = new Harness(origin, { engine })
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     const call = harness.dispatch({ method: 'POST', body })
     call.controller?.abort()
     expect(call.error).toBeInstanceOf(errors.RequestAbortedError)

@@ -20,7 +20,7 @@ describe.each(ENGINES)('ten thousand calls on engine %s', (engine) => {
     )
     const limits = { queueTimeout: 60_000, headersTimeout: 1_000, bodyTimeout: 1_000, requestTimeout: 5_000 }
     const harness = new Harness(server.origin, { engine, uploadTimeout: 2_000, ...limits }, clock)
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     const all = once(server.server, 'all')
     const calls = Array.from({ length: COUNT }, (_, i) =>
       harness.dispatch(i % 2 === 0 ? {} : { method: 'POST', body: 'x', headersTimeout: 2_000 }),

@@ -329,7 +329,7 @@ describe('a call that waits for a fresh connection', () => {
 
   it('fails when its dispatcher is destroyed', async () => {
     const { harness, call } = await startWaiting()
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
     expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
     expect(call.events).toEqual(['start', 'error'])
   })

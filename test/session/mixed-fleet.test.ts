@@ -208,7 +208,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       { ...PATIENT, engine, fallback, connect: { ca: fleet.ca } },
       clock,
     )
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     const ask = async (): Promise<string> => {
       const call = harness.dispatch()
       await call.settled

@@ -204,7 +204,7 @@ describe.each(ENGINES)('a body that can be read only once, on engine %s', (engin
       const oneShot = toOneShot()
       const call = dispatch(harness, oneShot)
       if (what === 'its call') call.controller?.abort(new Error('no more'))
-      else await harness.scheduler.tearDown(new Error('no more'))
+      else await harness.scheduler.destroy(new Error('no more'))
       await call.settled
       expect(call.error.message).toBe('no more')
       await turn()

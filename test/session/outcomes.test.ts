@@ -20,7 +20,7 @@ const serveHello: StreamListener = (stream) => {
 describe.each(ENGINES)('a call on engine %s', (engine) => {
   function start(server: TestServer, options: ClientOptions = {}, clock?: FakeClock): Harness {
     const harness = new Harness(server.origin, { engine, connect: { ca: server.ca }, ...options }, clock)
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     return harness
   }
 
@@ -212,7 +212,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       const { port } = server.address() as { port: number }
       // One stream at a time: all but the first wait, unsent, through one connection after another.
       const harness = new Harness(`http://127.0.0.1:${port}`, { engine, maxConcurrentStreams: 1 })
-      onTestFinished(() => harness.scheduler.tearDown(null))
+      onTestFinished(() => harness.scheduler.destroy(null))
       const calls = Array.from({ length: 20 }, () => harness.dispatch())
       await Promise.all(calls.map((call) => call.settled))
       expect(connections).toBeLessThanOrEqual(4)
@@ -415,7 +415,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     const call = harness.dispatch()
     await expect.poll(() => harness.connections).toEqual(['connect'])
     call.controller?.abort()
-    const torn = harness.scheduler.tearDown(null, true)
+    const torn = harness.scheduler.destroy(null, true)
     await peer.waitFor(() => peer.connection(0).hasEnded)
     clock.advance(1_000)
     await torn

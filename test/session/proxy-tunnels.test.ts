@@ -245,7 +245,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       const connect = toTunnelConnector(tunnels, { rejectUnauthorized: false }, clock)
       const start = (origin: string): Harness => {
         const harness = new Harness(origin, { ...PATIENT, engine, connect, connectTimeout: 1_000 }, clock)
-        onTestFinished(() => harness.scheduler.tearDown(null))
+        onTestFinished(() => harness.scheduler.destroy(null))
         return harness
       }
       const served = start(toOrigin(server))

@@ -52,7 +52,7 @@ async function useUpWireIds(harness: Harness): Promise<void> {
 describe.each(ENGINES)('on engine %s', (engine) => {
   function start(server: TestServer, options: ClientOptions = {}, clock?: FakeClock): Harness {
     const harness = new Harness(server.origin, { engine, ...options }, clock)
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     return harness
   }
 
@@ -61,7 +61,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const harness = start(server)
     const recorder = new Recorder()
     const torn: Promise<void>[] = []
-    recorder.onRequestStart = () => void torn.push(harness.scheduler.tearDown(null))
+    recorder.onRequestStart = () => void torn.push(harness.scheduler.destroy(null))
     harness.dispatch({}, recorder)
     expect(recorder.error).toBeInstanceOf(errors.ClientDestroyedError)
     await Promise.all(torn)
@@ -78,7 +78,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await calls[1]?.settled
     const order: number[] = []
     const ends = calls.map((call, index) => call.settled.then(() => order.push(index + 1)))
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
     await Promise.all(ends)
     // The second had its response before this test listened.
     expect(order).toEqual([2, 1, 3, 4, 5])
@@ -125,7 +125,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const calls = [harness.dispatch(), harness.dispatch()]
     await Promise.all(calls.map((call) => call.settled))
     for (const { error } of calls) expect(error).toBe(mine)
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
   })
 
   it('the certificate of an https origin over a unix socket is checked against its own name, also when that is an address', async () => {
@@ -135,7 +135,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const { ca } = await startServer(serveHello, { tls: true, path: socketPath })
     const ask = async (origin: string): Promise<Recorder> => {
       const harness = new Harness(origin, { engine, connect: { ca }, socketPath })
-      onTestFinished(() => harness.scheduler.tearDown(null))
+      onTestFinished(() => harness.scheduler.destroy(null))
       const call = harness.dispatch()
       await call.settled
       return call
@@ -197,7 +197,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const call = harness.dispatch()
     await call.settled
     expect(call.error).toMatchObject({ processed: 'no', attempts: 0 })
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
   })
 
   describe('a peer that keeps its side open', () => {
@@ -208,7 +208,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       harness.dispatch().controller?.abort()
       harness.dispatch().controller?.abort()
       await expect.poll(() => harness.connections).toEqual(['connect'])
-      onTestFinished(() => harness.scheduler.tearDown(null))
+      onTestFinished(() => harness.scheduler.destroy(null))
       return { harness, clock, peer }
     }
 
@@ -228,7 +228,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       connection.goAway({ lastStreamId: 0, code: 0 })
       await peer.waitFor(() => connection.hasEnded)
       // The clock stands still: no linger can end it.
-      await harness.scheduler.tearDown(new Error('enough'))
+      await harness.scheduler.destroy(new Error('enough'))
       expect(harness.connections).toEqual(['connect', 'disconnect'])
     })
   })

@@ -61,8 +61,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     function close({ scheduler }: Harness) {
       const state = { isClosed: false }
       const closed = scheduler
-        .finish()
-        .then(() => scheduler.tearDown(null, true))
+        .whenIdle()
+        .then(() => scheduler.destroy(null, true))
         .then(() => {
           state.isClosed = true
         })

@@ -295,7 +295,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     const sibling = await crowd(scene)
     const opened = channel('dodici:session:open')
     const mine = new Error('mine')
-    const onOpen = (): void => void harness.scheduler.tearDown(mine)
+    const onOpen = (): void => void harness.scheduler.destroy(mine)
     opened.subscribe(onOpen)
     onTestFinished(() => {
       opened.unsubscribe(onOpen)
@@ -337,13 +337,13 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await until(scene, 'draining', 'ready')
     if (isGraceful) {
       peer.request('/sibling').respond()
-      await harness.scheduler.finish()
-      const gone = harness.scheduler.tearDown(null, true)
+      await harness.scheduler.whenIdle()
+      const gone = harness.scheduler.destroy(null, true)
       clock.advance(LINGER)
       await gone
       expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     } else {
-      await harness.scheduler.tearDown(null)
+      await harness.scheduler.destroy(null)
       expect(sibling.error.name).toBe('ClientDestroyedError')
     }
     expect(statesOf(scene)).toEqual([])

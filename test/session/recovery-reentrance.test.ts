@@ -193,7 +193,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
           throw thrown
         }
       })(peer.origin, options, clock)
-      onTestFinished(() => harness.scheduler.tearDown(null))
+      onTestFinished(() => harness.scheduler.destroy(null))
       const call = ask(harness, 'POST /')
       await peer.waitFor(() => peer.requests[0]?.isComplete === true)
       await peer.connection(0).ping()

@@ -158,7 +158,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     it('delays close() until it has settled', async () => {
       const { clock, scheduler, refused } = await wait()
       const order: string[] = []
-      const finished = scheduler.finish().then(() => order.push('finished'))
+      const finished = scheduler.whenIdle().then(() => order.push('finished'))
       void refused.settled.then(() => order.push('settled'))
       await settle(clock, [refused])
       await finished
@@ -169,7 +169,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
     it('is settled by destroy(), which leaves nothing behind', async () => {
       const { clock, peer, scheduler, refused } = await wait()
-      const gone = scheduler.tearDown(null)
+      const gone = scheduler.destroy(null)
       expect(refused.events).toEqual(['start', 'error'])
       expect(refused.error).toBeInstanceOf(errors.ClientDestroyedError)
       expect([scheduler.pending, scheduler.running]).toEqual([0, 0])

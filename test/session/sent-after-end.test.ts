@@ -32,7 +32,7 @@ async function quiet(connection: FaultConnection): Promise<void> {
 /** What a subscriber does to the call whose header was sent. */
 const ENDS: Record<string, (call: Recorder, harness: Harness) => void> = {
   'aborts the call': (call) => call.controller?.abort(new Error('mine')),
-  'destroys the client': (_call, harness) => harness.scheduler.tearDown(new Error('mine')),
+  'destroys the client': (_call, harness) => harness.scheduler.destroy(new Error('mine')),
 }
 
 /** Requests without a body, and with each kind of one; a source counts what was taken of it. */

@@ -222,7 +222,7 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
         },
         clock,
       )
-      onTestFinished(() => harness.scheduler.tearDown(null))
+      onTestFinished(() => harness.scheduler.destroy(null))
       await serve(harness)
       for (let sessions = 1; sessions < 4; sessions++) {
         expect(lookups).toBe(sessions)
@@ -423,7 +423,7 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       const scene = await start({ maxSessionAge: AGE }, [HOLD, { ...HOLD, settings: null }])
       await age(scene)
       await until(scene, 'ready', 'ready')
-      await scene.harness.scheduler.tearDown(null, isGraceful)
+      await scene.harness.scheduler.destroy(null, isGraceful)
       expect(statesOf(scene)).toEqual([])
       expect(scene.clock.alarms).toBe(0)
       expect(scene.harness.scheduler.toSessionEnds()).toMatchObject({ closed: 2 })
@@ -437,7 +437,7 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       ])
       await age(scene)
       await expect.poll(() => scene.harness.scheduler.toSessionEnds()).toMatchObject({ lost: 1 })
-      await scene.harness.scheduler.tearDown(null, true)
+      await scene.harness.scheduler.destroy(null, true)
       expect(scene.clock.alarms).toBe(0)
     })
   })
@@ -592,8 +592,8 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       { reason: 'idle', options: { keepAliveTimeout: AGE }, act: ({ clock }) => clock.advance(AGE + SLACK) },
       { reason: 'goaway', act: ({ peer }) => peer.connection(0).goAway() },
       { reason: 'lost', act: ({ peer }) => peer.connection(0).socket.destroy() },
-      { reason: 'closed', act: ({ harness }) => harness.scheduler.tearDown(null, true) },
-      { reason: 'closed', act: ({ harness }) => harness.scheduler.tearDown(null, false) },
+      { reason: 'closed', act: ({ harness }) => harness.scheduler.destroy(null, true) },
+      { reason: 'closed', act: ({ harness }) => harness.scheduler.destroy(null, false) },
       {
         reason: 'misdirected',
         script: {

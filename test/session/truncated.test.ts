@@ -14,7 +14,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       stream.on('end', () => heard.emit('end', stream.closed))
     })
     const harness = new Harness(server.origin, { engine })
-    onTestFinished(() => harness.scheduler.tearDown(null))
+    onTestFinished(() => harness.scheduler.destroy(null))
     const body = new Readable({ read() {} })
     const call = harness.dispatch({ method: 'POST', body })
     body.push('one ')

@@ -221,7 +221,7 @@ describe('an unread response on engine wire', () => {
 
     it('is not delivered after destroy(): the call fails with that error', async () => {
       const { call, harness } = await startWhole()
-      await harness.scheduler.tearDown(null)
+      await harness.scheduler.destroy(null)
       await call.settled
       expect(call.events).toEqual(['start', 'response 200', 'error'])
       expect(call.error).toBeInstanceOf(ClientDestroyedError)

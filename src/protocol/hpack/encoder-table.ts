@@ -148,11 +148,11 @@ export class EncoderTable {
 
   /** Evicts the oldest entries until an entry of this size fits, or the table is empty (RFC 7541 §4.4). */
   #makeRoom(size: number): void {
-    while (this.#oldest !== null && this.#size + size > this.#maxSize) this.#drop(this.#oldest)
+    while (this.#oldest !== null && this.#size + size > this.#maxSize) this.#evict(this.#oldest)
   }
 
   /** Evicts the oldest entry, which is also the oldest of its name. */
-  #drop(entry: Entry): void {
+  #evict(entry: Entry): void {
     const { name } = entry
     this.#size -= name.name.length + entry.value.length + ENTRY_OVERHEAD
     this.#oldest = entry.newer

@@ -13,7 +13,6 @@ import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import { createMeter } from '../../call/response-limits.ts'
 import type { CallerContext } from '../../core/caller-context.ts'
-import { noop } from '../../core/noop.ts'
 import type { UnorderedItem } from '../../core/unordered-list.ts'
 import {
   NotSupportedError,
@@ -31,6 +30,7 @@ import type { Request } from '../../request/request.ts'
 import { WEBSOCKET_KEY } from '../../request/request.ts'
 import type { WireHeaders } from '../../request/wire-headers.ts'
 import { getField } from '../../request/wire-headers.ts'
+import { destroySocket } from '../../session/connect/socket.ts'
 import { BodyRelay } from './body-relay.ts'
 
 /**
@@ -172,7 +172,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   }
 
   /** A no-op: the connections are the dispatcher's. It closes the HTTP/1.1 connection of a cancelled request anyway. */
-  retire(): void {}
+  closeConnection(): void {}
 
   /** A no-op: HTTP/1.1 has no such frame. */
   reprioritize(): void {}
@@ -231,7 +231,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     socket: Duplex,
   ): void {
     if (this.#state === 'done') {
-      drop(socket)
+      destroySocket(socket)
       return
     }
     this.#move('done')
@@ -246,9 +246,9 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
           new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
         )
       }
-      drop(socket)
+      destroySocket(socket)
     } else if (!this.#call.upgrade(statusCode, toHeaderObject(raw), raw, socket)) {
-      drop(socket)
+      destroySocket(socket)
     }
   }
 
@@ -284,11 +284,6 @@ function emitInContext(socket: Duplex, context: CallerContext): void {
   const value = (...given: Parameters<Duplex['emit']>): boolean =>
     context.runInAsyncScope(emit, socket, ...given)
   Object.defineProperty(socket, 'emit', { value, configurable: true, writable: true })
-}
-
-/** Destroys a socket that the handler hasn't taken. undici has removed its own listeners. */
-function drop(socket: Duplex): void {
-  socket.on('error', noop).destroy()
 }
 
 /** The request as undici 6, 7 and 8 take it. The call has its own time limits. */

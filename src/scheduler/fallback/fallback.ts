@@ -48,7 +48,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   /** How many attempts wait for a connection. */
   #waiting = 0
   /** How many attempts are done whose connections aren't free yet. */
-  #leaving = 0
+  #freeing = 0
 
   /**
    * @param connections how many connections of HTTP/1.1 there may be; Infinity for any number
@@ -102,7 +102,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
 
   /** Whether a further call has a place, where there is a fallback. */
   get canTake(): boolean {
-    return this.#attempts.size + this.#leaving < this.#places
+    return this.#attempts.size + this.#freeing < this.#places
   }
 
   /** Whether an attempt has a connection. */
@@ -152,18 +152,18 @@ export class Fallback implements FallbackOwner, FallbackListener {
   onAttemptDone(attempt: FallbackAttempt): void {
     this.#attempts.delete(attempt)
     if (this.#places === Number.POSITIVE_INFINITY) return
-    this.#leaving++
+    this.#freeing++
     originalNextTick(waitForTurn, this)
   }
 
   /** undici has had a turn of the event loop since the response has ended: only then does it use a connection again. */
-  static leave(fallback: Fallback): void {
-    fallback.#leaving--
+  static freePlace(fallback: Fallback): void {
+    fallback.#freeing--
     fallback.#onRoom()
   }
 
   /** Fails the calls that are left, and settles when Dodici's own connections are gone. */
-  async end(error: Error | null): Promise<void> {
+  async destroy(error: Error | null): Promise<void> {
     this.exchange?.close()
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
     // Their connections report that they were reset.
@@ -175,7 +175,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
 
 /** A tick later: undici begins to wait for its turn behind the callback that the attempt has heard. */
 function waitForTurn(fallback: Fallback): void {
-  originalSetImmediate(Fallback.leave, fallback)
+  originalSetImmediate(Fallback.freePlace, fallback)
 }
 
 function toOwn(fallback: FallbackDispatcher | null): OwnFallback | null {

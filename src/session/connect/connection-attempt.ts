@@ -111,7 +111,7 @@ export class ConnectionAttempt implements DialListener {
   }
 
   onFailed(cause: unknown): void {
-    this.#memory.tlsTicket.forget()
+    this.#memory.tlsTicket.clear()
     this.#onResult({ error: toConnectError(cause, this.#origin.href, this.#alpnHint) })
   }
 }

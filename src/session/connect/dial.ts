@@ -14,7 +14,7 @@ import { invalid } from '../../core/validate.ts'
 import { ConnectTimeoutError, SocketError } from '../../errors/errors.ts'
 import { FoundAddresses } from './addresses.ts'
 import { ConnectAlarm } from './connect-alarm.ts'
-import { discardSocket, isSocket, setRef } from './socket.ts'
+import { destroySocket, isSocket, setRef } from './socket.ts'
 
 /** Hears of a dial's result: of one, and of none after {@link Dial.cancel}; never from within `dial()`. */
 export interface DialListener {
@@ -63,7 +63,7 @@ export class Dial {
   #secondAlarm: Alarm | null = null
   #isOver = false
   /** Tells the caller's connect function that its socket isn't wanted any more; null for a socket of our own. */
-  #abandonment: AbortController | null = null
+  #cancellation: AbortController | null = null
   /** What `setRef()` was last called with; null before. */
   #isNeeded: boolean | null = null
   /** `setRef(false)` was called: the socket may have to be referenced again. */
@@ -84,14 +84,14 @@ export class Dial {
 
   /** Aborted when the dial ends without a socket. */
   get signal(): AbortSignal {
-    this.#abandonment ??= new AbortController()
-    return this.#abandonment.signal
+    this.#cancellation ??= new AbortController()
+    return this.#cancellation.signal
   }
 
   /** Ends the dial without a result. Idempotent, and a no-op after the result. */
   cancel(): void {
     if (this.#isOver) return
-    this.#abandon()
+    this.#destroySockets()
   }
 
   /** Sets whether a call waits for it, so that it keeps the process alive. */
@@ -176,7 +176,7 @@ export class Dial {
     // A connect function may call back twice with the same socket, which must not be destroyed then.
     if (socket === this.#socket) return
     if (this.#isOver) {
-      discardSocket(socket)
+      destroySocket(socket)
       return
     }
     this.#adopt(socket)
@@ -196,15 +196,15 @@ export class Dial {
   /** Fails the dial: there will be no socket. A no-op after the end of the dial. */
   fail(cause: unknown): void {
     if (this.#isOver) return
-    this.#abandon()
+    this.#destroySockets()
     this.#listener.onFailed(cause)
   }
 
-  #abandon(): void {
-    this.#end()
+  #destroySockets(): void {
+    this.#stop()
     this.#socket?.destroy()
     this.#second?.destroy()
-    this.#abandonment?.abort()
+    this.#cancellation?.abort()
   }
 
   /** The listener for `error` stays for the socket's life, so that no error of the socket is ever an unhandled one. */
@@ -215,7 +215,7 @@ export class Dial {
 
   #onOpen(socket: Socket): void {
     if (this.#isOver) {
-      discardSocket(socket)
+      destroySocket(socket)
       return
     }
     if (socket.destroyed) {
@@ -234,11 +234,11 @@ export class Dial {
     }
     const refusal = this.#listener.toRefusal(socket)
     if (refusal !== null && this.#listener.keepRefused?.(socket) !== true) {
-      discardSocket(socket)
+      destroySocket(socket)
       this.fail(refusal)
       return
     }
-    this.#end()
+    this.#stop()
     for (const each of [this.#socket, this.#second]) if (each !== socket) each?.destroy()
     if (refusal === null) this.#listener.onConnected(socket)
     else this.#listener.onFailed(refusal)
@@ -249,7 +249,7 @@ export class Dial {
     this.fail(new ConnectTimeoutError(message))
   }
 
-  #end(): void {
+  #stop(): void {
     this.#isOver = true
     this.#alarm?.cancel()
     this.#secondAlarm?.cancel()

@@ -12,7 +12,7 @@ import { AlpnError, toError } from '../../errors/errors.ts'
 import type { DialListener } from './dial.ts'
 import type { DialerOptions, DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
-import { discardSocket, tuneSocket } from './socket.ts'
+import { destroySocket, tuneSocket } from './socket.ts'
 import type { Http2Taker, SocketExchange } from './socket-exchange.ts'
 
 /** HTTP/2 isn't offered where it has no taker: the fallback would speak HTTP/1.1 to the server all the same. */
@@ -83,7 +83,7 @@ class Http1Attempt implements DialListener {
       tuneSocket(socket, this.#connect)
     } catch (thrown) {
       // Not a socket after all: a connector may yield anything.
-      discardSocket(socket)
+      destroySocket(socket)
       this.onFailed(thrown)
       return
     }

@@ -6,7 +6,7 @@
 
 import type { Socket } from 'node:net'
 import type { Alarm, Clock } from '../../core/clock.ts'
-import { discardSocket, setRef } from './socket.ts'
+import { destroySocket, setRef } from './socket.ts'
 
 /** The sessions of one origin, as the fallback's connections see them. */
 export interface Http2Taker {
@@ -50,7 +50,7 @@ export class SocketExchange {
   /** No connection changes hands any more. */
   close(): void {
     this.#taker = null
-    this.discardHttp1()
+    this.destroyHttp1()
   }
 
   /** Whoever takes a connection of the fallback if it chooses HTTP/2; null: it must not choose that. */
@@ -76,7 +76,7 @@ export class SocketExchange {
   keepHttp1(socket: Socket): boolean {
     if (this.#taker === null || this.#spare !== null) return false
     this.#spare = socket
-    this.#alarm = this.#clock.after(SPARE_AGE, () => this.discardHttp1())
+    this.#alarm = this.#clock.after(SPARE_AGE, () => this.destroyHttp1())
     setRef(socket, false)
     return true
   }
@@ -85,22 +85,22 @@ export class SocketExchange {
   takeHttp1(): Socket | null {
     const socket = this.#spare
     if (socket === null) return null
-    this.#forgetSpare()
+    this.#clearSpare()
     if (socket.readable && socket.writable) {
       setRef(socket, true)
       return socket
     }
-    discardSocket(socket)
+    destroySocket(socket)
     return null
   }
 
   /** The fallback won't take the connection that was kept. */
-  discardHttp1(): void {
-    if (this.#spare !== null) discardSocket(this.#spare)
-    this.#forgetSpare()
+  destroyHttp1(): void {
+    if (this.#spare !== null) destroySocket(this.#spare)
+    this.#clearSpare()
   }
 
-  #forgetSpare(): void {
+  #clearSpare(): void {
     this.#spare = null
     this.#alarm?.cancel()
     this.#alarm = null

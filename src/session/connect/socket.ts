@@ -106,7 +106,7 @@ export function tuneSocket(socket: Transport, connect: Connector | ConnectTlsOpt
 }
 
 /** Destroys a socket that is of no use. Its errors mean nothing any more. */
-export function discardSocket(socket: Transport): void {
+export function destroySocket(socket: Transport | Duplex): void {
   socket.on('error', noop).destroy()
 }
 
@@ -156,7 +156,7 @@ export function mayRunNodeEngine(socket: unknown): boolean {
  *
  * It takes a call to the system. `remoteAddress` would be node's own copy.
  */
-export function isDropped(socket: Transport): boolean {
+export function isDisconnected(socket: Transport): boolean {
   if (socket.destroyed || socket.connecting) return false
   const error = toHandle(socket)?.getpeername?.({})
   return typeof error === 'number' && error !== 0

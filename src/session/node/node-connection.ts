@@ -17,7 +17,7 @@ import type { Origin } from '../../options/options.ts'
 import type { SessionOptions } from '../../options/session-options.ts'
 import { PingLedger } from '../../protocol/ping-ledger.ts'
 import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
-import { isDropped, mayRunNodeEngine, setRef } from '../connect/socket.ts'
+import { isDisconnected, mayRunNodeEngine, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
 import type { Transport } from '../transport.ts'
@@ -77,7 +77,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   /** The largest SETTINGS_INITIAL_WINDOW_SIZE of the peer. Bytes. */
   #largestPeerWindow = DEFAULT_WINDOW
   #lastAcceptedId = 0
-  #isCut = false
+  #isDestroyedByUs = false
   #origins = 0
   #goaways = 0
 
@@ -116,7 +116,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
   get canTake(): boolean {
-    return !this.#isCut && !this.http2.closed && !this.http2.destroyed
+    return !this.#isDestroyedByUs && !this.http2.closed && !this.http2.destroyed
   }
 
   get lastAcceptedId(): number {
@@ -127,16 +127,16 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return this.#largestPeerWindow
   }
 
-  get isCut(): boolean {
-    return this.#isCut
+  get isDestroyedByUs(): boolean {
+    return this.#isDestroyedByUs
   }
 
   get isDestroyed(): boolean {
-    return this.#isCut || this.http2.destroyed
+    return this.#isDestroyedByUs || this.http2.destroyed
   }
 
-  get isDropped(): boolean {
-    return isDropped(this.socket)
+  get isDisconnected(): boolean {
+    return isDisconnected(this.socket)
   }
 
   get bytesRead(): number | null {
@@ -176,8 +176,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.pings.onNews()
   }
 
-  onCutOff(): void {
-    this.#useless.onCutOff(this.#windows.largestStreamWindow)
+  onMissingEnd(): void {
+    this.#useless.onMissingEnd(this.#windows.largestStreamWindow)
   }
 
   look(): void {
@@ -222,7 +222,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   /** A no-op: node ends its side by itself. It would wait for the peer's end for ever. */
-  finish(): void {}
+  end(): void {}
 
   #onSettings(settings: Settings): void {
     this.#largestPeerWindow = Math.max(settings.initialWindowSize ?? DEFAULT_WINDOW, this.#largestPeerWindow)
@@ -257,9 +257,9 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
    * Ends the connection, in the next turn of the event loop. The call may come from inside nghttp2, while it reads:
    * destroying at once would free nghttp2's session while it runs.
    */
-  cut(): void {
-    if (this.#isCut) return
-    this.#isCut = true
+  destroy(): void {
+    if (this.#isDestroyedByUs) return
+    this.#isDestroyedByUs = true
     originalSetImmediate(() => {
       if (!this.http2.destroyed) this.http2.destroy()
       // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.

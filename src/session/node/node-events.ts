@@ -74,7 +74,7 @@ class ListenerSlot extends Foreign {
    * collection (docs/internals/node-http2.md): the call, its handler and all that they hold must not stay alive with
    * it.
    */
-  static drop(stream: ClientHttp2Stream): void {
+  static clear(stream: ClientHttp2Stream): void {
     ;(stream as unknown as ListenerSlot).#listener = null
   }
 }
@@ -152,7 +152,7 @@ function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, r
 
 function tellClose(stream: ClientHttp2Stream): void {
   ListenerSlot.get(stream)?.onClose()
-  ListenerSlot.drop(stream)
+  ListenerSlot.clear(stream)
 }
 
 /** The response, data and all. Node reads no more than the stream's first window before `read()` is called. */
@@ -179,12 +179,12 @@ function destroyLater(stream: ClientHttp2Stream): void {
 }
 
 /**
- * Resets a stream, and releases it at once: `close()` alone may leave it alive on a busy session.
+ * Resets a stream, and destroys it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
  * @param code of RST_STREAM (RFC 9113 §7), never NO_ERROR
  */
-export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
+export function resetStream(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
   if (stream.destroyed) return
   // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a
   // whole.

@@ -22,7 +22,7 @@ import { mayBeLoss, toResetOrLoss } from '../stream/stream-failure.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { NodeStreamListener } from './node-events.ts'
-import { endLater, listen, read, release } from './node-events.ts'
+import { endLater, listen, read, resetStream } from './node-events.ts'
 import { toOpenError, toStreamFailure } from './node-failure.ts'
 import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList, toSpaceFault } from './node-headers.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
@@ -60,7 +60,7 @@ export interface NodeStreamConnection {
   /** The peer has shown in another way that it has accepted the stream. */
   onAccepted(streamId: number): void
   /** A stream has closed without END_STREAM of the peer. */
-  onCutOff(): void
+  onMissingEnd(): void
   /** HEADERS have come that are trailers. */
   onTrailers(): void
 }
@@ -153,7 +153,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return this.#flow.isDone
   }
 
-  get isCut(): boolean {
+  get isEndedEarly(): boolean {
     return this.streamId !== null && !(this.#flow.dataEnd === 'whole' && this.#isSent)
   }
 
@@ -177,7 +177,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const { body, request } = call
     if (request.trailers !== null && RUNTIME === 'Bun') {
       const what = "Bun's node:http2 sends no trailers of requests: set the engine option to 'wire'"
-      this.#flow.abort(new NotSupportedError(what))
+      this.#flow.failCall(new NotSupportedError(what))
       return
     }
     const options = toStreamOptions(request, body)
@@ -223,23 +223,23 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   cancel(): void {
     this.#flow.cancel()
-    this.#release()
-    this.#flow.leave()
+    this.#cancelBodies()
+    this.#flow.tellOver()
   }
 
   /** A no-op: node:http2 has no PRIORITY_UPDATE, and its `priority()` is of the old scheme (RFC 9113 §5.3.2). */
   reprioritize(): void {}
 
-  retire(): void {
+  closeConnection(): void {
     this.#owner.close('misdirected')
   }
 
   fail(error: Error): void {
-    this.#flow.abort(error)
+    this.#flow.failCall(error)
   }
 
   /** The session is gone: node may emit nothing more on this stream. */
-  lose(): void {
+  onLost(): void {
     // The reader holds back a response that has come wholly: the call must get the rest now.
     if (this.#isEndDue || this.#flow.dataEnd === 'whole') this.#flow.complete()
     this.onClose()
@@ -263,7 +263,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   toTunnelSide(): TunnelSide | null {
     if (this.#stream === null) return null
-    return new NodeTunnelSide(this.#stream, this.#owner, () => this.#release())
+    return new NodeTunnelSide(this.#stream, this.#owner, () => this.#cancelBodies())
   }
 
   onData(chunk: Buffer): boolean {
@@ -297,8 +297,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#upload?.stop() // As in `#failUnlessOfLoss`.
     const message = `The response is malformed: ${fault}`
     this.#flow.fail(new StreamError(message, { http2ErrorCode: ErrorCode.PROTOCOL_ERROR, processed: 'yes' }))
-    this.#release()
-    this.#flow.leave()
+    this.#cancelBodies()
+    this.#flow.tellOver()
   }
 
   onEnd(isClosed: boolean): boolean {
@@ -344,7 +344,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The read that has brought RST_STREAM was handled, with a GOAWAY that came along. */
   onResetRead(error: StreamError): void {
     this.#flow.fail(toResetOrLoss(this.#owner, this.streamId, error))
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   #toFailure(): DodiciError {
@@ -370,11 +370,11 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   onComplete(): void {
-    // First: the call forgoes the rest of the body, whose source must not be paused behind that.
+    // First: the call stops the rest of the body, whose source must not be paused behind that.
     this.#upload?.stop()
     // Both sides have ended: the peer no longer counts the stream, though node reports its end some ticks later.
     if (this.#isSent) this.#owner.onStreamClosed(this)
-    else this.#release()
+    else this.#cancelBodies()
   }
 
   onFinish(): void {
@@ -399,7 +399,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#life = 'closed'
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
-    if (flow.dataEnd !== 'whole') this.#connection.onCutOff()
+    if (flow.dataEnd !== 'whole') this.#connection.onMissingEnd()
     this.#noteAcceptance()
     const isQuiet = this.#isQuiet
     // First: a source of the body isn't asked for more by what the caller does in its callbacks.
@@ -407,7 +407,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     // The reader still holds the response back; the peer wants no more of the request's body (RFC 9113 §8.1).
     if (flow.isWhole) flow.call.uploaded(false)
     else if (!flow.isDone && !flow.endTunnel(isQuiet)) this.#failUnlessOfLoss(isQuiet)
-    flow.leave()
+    flow.tellOver()
   }
 
   /** Tells the session not to count the stream any more. */
@@ -415,8 +415,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#owner.onStreamClosed(this)
   }
 
-  /** Drops the rest of both bodies. */
-  #release(): void {
+  /** The rest of both bodies isn't wanted. */
+  #cancelBodies(): void {
     this.#upload?.stop()
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
   }
@@ -424,8 +424,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The session's budget of resets allows this stream's RST_STREAM now. */
   reset(): void {
     if (this.#stream !== null)
-      release(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)
-    this.#flow.leave()
+      resetStream(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)
+    this.#flow.tellOver()
   }
 }
 

@@ -60,7 +60,7 @@ export class UploadBuffer {
 export class NodeUploadSink implements UploadSink {
   readonly #stream: ClientHttp2Stream
   readonly #buffer: UploadBuffer
-  /** Null before `listen()`, and after `release()`. */
+  /** Null before `listen()`, and after `unlisten()`. */
   #listener: SinkListener | null = null
   /** The bytes of this stream that the session's buffer counts. */
   #waiting = 0
@@ -115,7 +115,7 @@ export class NodeUploadSink implements UploadSink {
     if (!this.#stream.writableEnded) this.#stream.end()
   }
 
-  release(): void {
+  unlisten(): void {
     this.#listener = null
     this.#buffer.add(-this.#waiting)
     this.#waiting = 0

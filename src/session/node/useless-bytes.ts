@@ -74,7 +74,7 @@ export class UselessBytes {
    * A stream has closed before the peer's END_STREAM, reset by either side: data for it may be under way, and node
    * drops that. @param window the largest that it may have had, in bytes
    */
-  onCutOff(window: number): void {
+  onMissingEnd(window: number): void {
     this.#expect(window + this.#sectionSize, this.#now())
   }
 

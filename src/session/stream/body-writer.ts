@@ -174,7 +174,7 @@ export class BodyWriter implements SinkListener {
     this.#backlog = null
     this.#source?.off('data', this.#onData)
     this.#source?.off('end', this.#onEnd)
-    this.#sink.release()
+    this.#sink.unlisten()
   }
 }
 

@@ -147,9 +147,9 @@ export class ResetBudget implements Timed {
   }
 
   /** A stream has closed, and the server may still count it: we, or the server, have reset it. */
-  onCut(): void {
+  onEarlyEnd(): void {
     if (this.#isOver) return
-    this.confirmation.onCut()
+    this.confirmation.onEarlyEnd()
     if (this.confirmation.isWanted) this.#flushLater()
   }
 

@@ -80,7 +80,7 @@ export class ResetConfirmation {
   }
 
   /** A stream was reset, by either side: its place must not be taken for a free one. {@link check} follows. */
-  onCut(): void {
+  onEarlyEnd(): void {
     this.#places++
     this.#turns = 0
   }

@@ -259,7 +259,7 @@ export class ResponseFlow implements ResponseMeter {
     if (this.#state !== RESPONDED) return
     this.#move(DONE)
     this.#side.onComplete()
-    this.leave()
+    this.tellOver()
     const trailers = this.#trailers
     this.call.complete(trailers?.headers ?? NO_TRAILERS, trailers?.raw ?? null)
   }
@@ -313,7 +313,7 @@ export class ResponseFlow implements ResponseMeter {
   }
 
   /** Ends the call, or its tunnel, on behalf of the session's owner. */
-  abort(error: Error): void {
+  failCall(error: Error): void {
     const { tunnel } = this
     if (tunnel !== null) tunnel.fail(toTunnelError(this.call, this.#side.streamId, error))
     else if (!this.isDone) this.call.fail(error)
@@ -326,7 +326,7 @@ export class ResponseFlow implements ResponseMeter {
   }
 
   /** Tells the session once nothing more can come. */
-  leave(): void {
+  tellOver(): void {
     if (this.isDone && this.#side.isClosed) this.#side.onOver()
   }
 

@@ -131,7 +131,7 @@ export class SessionStreams implements ResetOwner {
     if (!this.#list.delete(stream)) return false
     this.windows.close(stream)
     if (this.resets.waiting > 0) this.resets.delete(stream)
-    if (stream.isCut) this.resets.onCut()
+    if (stream.isEndedEarly) this.resets.onEarlyEnd()
     return true
   }
 
@@ -170,9 +170,9 @@ export class SessionStreams implements ResetOwner {
   }
 
   /** The session is gone. */
-  lose(): void {
+  onLost(): void {
     this.resets.stop()
-    for (const stream of this.#toSorted()) stream.lose()
+    for (const stream of this.#toSorted()) stream.onLost()
   }
 
   /** The streams in the order of opening: in that order the calls hear of their common end. */

@@ -32,7 +32,7 @@ export interface UploadSink {
    */
   end(): void
   /** The upload is over: the listener is removed. */
-  release(): void
+  unlisten(): void
   /** Reports that the upload is stalled: data that was written a turn ago is still waiting. */
   reportStall(): void
 }

@@ -66,7 +66,7 @@ export class Upload {
     this.#call.runInAsyncScope(this.#send, this)
   }
 
-  /** The rest of the body isn't sent: the source isn't read on. Its call forgoes or destroys it. */
+  /** The rest of the body isn't sent: the source isn't read on. Its call stops or destroys it. */
   stop(): void {
     this.#isWaiting = false
     this.#isDue = false

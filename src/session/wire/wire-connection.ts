@@ -17,7 +17,7 @@ import type { PingLedger } from '../../protocol/ping-ledger.ts'
 import type { ConnectionFault } from '../../protocol/protocol-error.ts'
 import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import type { ServerSettings } from '../../protocol/settings.ts'
-import { isDropped } from '../connect/socket.ts'
+import { isDisconnected } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import type { Transport } from '../transport.ts'
 import { toBytesRead } from '../transport.ts'
@@ -48,7 +48,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   #batch = MIN_BATCH
   /** No frame follows those that are due now. */
   #isLast = false
-  #isCut = false
+  #isDestroyedByUs = false
 
   /**
    * @throws when `socket` isn't a socket, or is a closed one
@@ -70,8 +70,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.http2.start()
   }
 
-  get isDropped(): boolean {
-    return isDropped(this.socket)
+  get isDisconnected(): boolean {
+    return isDisconnected(this.socket)
   }
 
   get bytesRead(): number | null {
@@ -95,12 +95,12 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return this.http2.lastAcceptedId
   }
 
-  get isCut(): boolean {
-    return this.#isCut
+  get isDestroyedByUs(): boolean {
+    return this.#isDestroyedByUs
   }
 
   get isDestroyed(): boolean {
-    return this.#isCut || this.socket.destroyed
+    return this.#isDestroyedByUs || this.socket.destroyed
   }
 
   toStream(call: Call): WireStream {
@@ -131,18 +131,18 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   /** Ends at the end of this tick, with the other frames that are due: more frames of the peer may still be handled. */
-  finish(): void {
+  end(): void {
     this.#isLast = true
     this.onOutput(false)
   }
 
   /** Tries to send the gathered frames first: RST_STREAM, or the GOAWAY with the reason. */
-  cut(): void {
-    if (this.#isCut) return
+  destroy(): void {
+    if (this.#isDestroyedByUs) return
     this.http2.goaway()
     this.http2.stop()
     this.flush()
-    this.#isCut = true
+    this.#isDestroyedByUs = true
     originalSetImmediate(destroyLater, this.socket)
   }
 
@@ -217,7 +217,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   #onEnd(): void {
     // No GOAWAY is sent: the peer may be gone, and the write would fail.
     this.http2.stop()
-    this.cut()
+    this.destroy()
   }
 }
 

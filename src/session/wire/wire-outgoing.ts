@@ -114,7 +114,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   }
 
   get isGone(): boolean {
-    return this.#stream.isAbandoned || !canSend(this.#stream.state)
+    return this.#stream.isCancelled || !canSend(this.#stream.state)
   }
 
   /** Sends a body at once, or when it may be sent. */
@@ -159,7 +159,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     else this.#isEndDue = true
   }
 
-  release(): void {
+  unlisten(): void {
     this.#listener = null
   }
 

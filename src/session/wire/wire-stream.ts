@@ -95,8 +95,8 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#flow.isDone
   }
 
-  get isCut(): boolean {
-    return this.#stream.isCut
+  get isEndedEarly(): boolean {
+    return this.#stream.isEndedEarly
   }
 
   get isLeftOut(): boolean {
@@ -125,7 +125,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
       call.tellSent()
       return
     }
-    this.#outgoing = new WireOutgoing(this.#stream, http2, call, this.#owner, () => this.#release())
+    this.#outgoing = new WireOutgoing(this.#stream, http2, call, this.#owner, () => this.#cancelBodies())
     if (!request.isTunnel) this.#outgoing.upload(body)
   }
 
@@ -141,28 +141,28 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   cancel(isMalformed = false): void {
     this.#flow.cancel()
     if (isMalformed) this.#resetCode = ErrorCode.PROTOCOL_ERROR
-    this.#release()
+    this.#cancelBodies()
   }
 
   reprioritize(value: string): void {
     this.#http2.reprioritize(this.#stream, value)
   }
 
-  retire(): void {
+  closeConnection(): void {
     this.#owner.close('misdirected')
   }
 
   fail(error: Error): void {
-    this.#flow.abort(error)
+    this.#flow.failCall(error)
   }
 
-  lose(): void {
+  onLost(): void {
     this.#stream.state = 'closed'
     this.#outgoing?.stop()
     // The reader holds back a response that has come wholly: the call must get the rest now.
     if (this.#flow.isWhole) this.#flow.complete()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   onInformational(status: number, fields: string[]): void {
@@ -225,20 +225,16 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   #onBothEnded(): void {
     if (this.#stream.state !== 'closed' || !this.#flow.endTunnel(true)) return
     this.#outgoing?.stop()
-    this.#flow.leave()
-  }
-
-  onForgotten(): void {
-    this.#owner.onStreamClosed(this)
+    this.#flow.tellOver()
   }
 
   onReset(code: number): void {
     const isQuiet = code === ErrorCode.NO_ERROR
     // The response is here, and the peer doesn't want the rest of the request's body (RFC 9113 §8.1).
-    if (this.#flow.isWhole) this.#dropUpload()
+    if (this.#flow.isWhole) this.#stopUpload()
     else if (!isQuiet || !this.#flow.completeByLength())
       this.#failUnlessOfLoss(toResetError(code, this.isAccepted), isQuiet)
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   /** Fails the call, at once or, where a GOAWAY in the same read may change the error, a turn later. */
@@ -254,18 +250,18 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   /** The read that has brought RST_STREAM was handled, with a GOAWAY that came along. */
   onResetRead(error: StreamError): void {
     this.#flow.fail(toResetOrLoss(this.#owner, this.streamId, error))
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   onRefused(): void {
     // The GOAWAY says that the request wasn't processed, but its whole response has come: the response counts.
-    if (this.#flow.isWhole) this.#dropUpload()
+    if (this.#flow.isWhole) this.#stopUpload()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   /** The peer wants no more of the request's body (RFC 9113 §8.1). */
-  #dropUpload(): void {
+  #stopUpload(): void {
     this.#outgoing?.stop()
     this.#flow.call.uploaded(false)
   }
@@ -273,7 +269,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   onStreamError(code: number, message: string, isResponse: boolean): void {
     const processed = isResponse ? 'yes' : 'maybe'
     this.#onGone(new StreamError(message, { http2ErrorCode: code, processed }), false)
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   /** The stream is gone, without a whole response. @param isQuiet with NO_ERROR */
@@ -288,22 +284,22 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   onComplete(): void {
-    // First: the call forgoes the rest of the body, whose source must not be paused behind that.
+    // First: the call stops the rest of the body, whose source must not be paused behind that.
     if (this.#stream.state === 'closed') this.#outgoing?.stop()
-    else this.#release()
+    else this.#cancelBodies()
   }
 
-  /** Tells the session not to count the stream any more. */
+  /** Told by its connection once it was cancelled, and by its flow: the session doesn't count it any more. */
   onOver(): void {
     this.#owner.onStreamClosed(this)
   }
 
-  /** Drops the rest of both bodies. */
-  #release(): void {
+  /** The rest of both bodies isn't wanted. */
+  #cancelBodies(): void {
     const stream = this.#stream
     // First: the stream gets no credit for dropped data, and no callback for unsent data runs while it may still be
     // sent.
-    this.#http2.abandon(stream)
+    this.#http2.cancel(stream)
     this.#outgoing?.stop()
     if (stream.held > 0) this.#http2.flow.release(stream, stream.held)
     if (this.isClosed) this.#owner.onStreamClosed(this)

@@ -38,11 +38,11 @@ export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   }
 
   protected override finish(): Promise<void> {
-    return this.scheduler.finish()
+    return this.scheduler.whenIdle()
   }
 
   protected override tearDown(error: Error | null, isGraceful: boolean): Promise<void> {
-    return this.scheduler.tearDown(error, isGraceful)
+    return this.scheduler.destroy(error, isGraceful)
   }
 
   onConnect(): void {}

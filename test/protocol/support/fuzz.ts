@@ -89,7 +89,7 @@ class Round {
     const stream = streams[this.#random.below(streams.length)]
     if (stream === undefined) return
     // Who has abandoned a stream sends nothing more on it.
-    const canWrite = !stream.isSending && !stream.isAbandoned
+    const canWrite = !stream.isSending && !stream.isCancelled
     switch (this.#random.below(12)) {
       case 0:
         http2.reset(stream, 8)
@@ -111,7 +111,7 @@ class Round {
         if (http2.canTake) this.#open(false)
         break
       case 6:
-        http2.abandon(stream)
+        http2.cancel(stream)
         break
       case 7:
         if (canWrite) http2.sendTrailers(stream, ['x-end', '1'])

@@ -51,7 +51,7 @@ class Ear implements StreamListener {
     this.stream?.hear(`breach ${code}`)
   }
 
-  onForgotten(): void {
+  onOver(): void {
     this.stream?.hear('forgotten')
   }
 

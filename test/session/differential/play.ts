@@ -266,7 +266,7 @@ class Scene {
     await this.#barrier()
     const left = this.#toLeft()
     const { scheduler } = this.#harness
-    await scheduler.tearDown(null)
+    await scheduler.destroy(null)
     await this.#until(() => this.#peer.connections.every(({ isClosed }) => isClosed), 'all is closed')
     return {
       calls: this.#witnesses.flatMap((witness) => witness?.toTranscript() ?? []),

@@ -118,7 +118,7 @@ export class Http1Harness {
     const resolved = toClientOptions({ ...options, fallback })
     const connections = { sessions: 1, http1: 1 }
     this.scheduler = new CallScheduler(toOrigin(origin), resolved, connections, this.clock, memory, events)
-    onTestFinished(() => this.scheduler.tearDown(null))
+    onTestFinished(() => this.scheduler.destroy(null))
   }
 
   /** Dispatches a GET of `/`, or what the options say. */

@@ -58,7 +58,7 @@ export async function startScene(
   const clock = new FakeClock()
   const harness = new Harness(server.origin, { connections: 1, ...LIMITS, ...connect, ...options }, clock)
   onTestFinished(async () => {
-    harness.scheduler.tearDown(null)
+    harness.scheduler.destroy(null)
     await server.close()
     expect(server.problems).toEqual([])
   })

@@ -67,7 +67,7 @@ export const REFUSED_DUPLEX = {
 
 export function startHarness(peer: FaultServer, options: PoolOptions, clock?: FakeClock): Harness {
   const harness = new Harness(peer.origin, options, clock)
-  onTestFinished(() => harness.scheduler.tearDown(null))
+  onTestFinished(() => harness.scheduler.destroy(null))
   return harness
 }
 

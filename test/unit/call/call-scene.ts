@@ -101,7 +101,7 @@ export class TestAttempt implements Attempt {
     this.told.push('cancel')
   }
 
-  retire(): void {
+  closeConnection(): void {
     this.told.push('retire')
   }
 }

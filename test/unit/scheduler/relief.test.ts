@@ -60,7 +60,7 @@ describe('Relief', () => {
     relief.begin(crowded, successor)
     clock.advance(INTERVAL)
     expect(relief.find([crowded])).toBe(null)
-    relief.onLeft(successor)
+    relief.onExcluded(successor)
     expect(relief.find([crowded])).toBe(crowded)
   })
 })

@@ -16,7 +16,7 @@ export class FakeStream implements EngineStream {
   window = 0
   isHeld = false
   isDone = false
-  isCut = false
+  isEndedEarly = false
   hasResponded = false
   /** What else happens when it is reset. */
   onReset = (): void => {}
@@ -52,7 +52,7 @@ export class FakeStream implements EngineStream {
     this.#events.push(`fail ${this.streamId}: ${error.name}`)
   }
 
-  lose(): void {
+  onLost(): void {
     this.#events.push(`lose ${this.streamId}`)
   }
 
@@ -72,7 +72,7 @@ export class FakeConnection implements EngineConnection {
   bytesRead: number | null = 0
   canTake = true
   isDestroyed = false
-  isCut = false
+  isDestroyedByUs = false
   lastAcceptedId = 0
 
   constructor(socket: Socket, owner: ConnectionOwner, events: string[]) {
@@ -81,7 +81,7 @@ export class FakeConnection implements EngineConnection {
     this.events = events
   }
 
-  readonly isDropped = false
+  readonly isDisconnected = false
   areFramesSent = true
 
   toStream(): FakeStream {
@@ -109,13 +109,13 @@ export class FakeConnection implements EngineConnection {
     this.events.push('close')
   }
 
-  finish(): void {
+  end(): void {
     this.events.push('finish')
   }
 
-  cut(): void {
-    if (this.isCut) return
-    this.isCut = true
+  destroy(): void {
+    if (this.isDestroyedByUs) return
+    this.isDestroyedByUs = true
     this.events.push('cut')
   }
 }

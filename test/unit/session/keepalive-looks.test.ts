@@ -16,7 +16,7 @@ describe('Keepalive', () => {
     ])('%s › ends the session within two looks', async (_name, options) => {
       const { clock, session, open } = setUp(options)
       open()
-      session.isDropped = true
+      session.isDisconnected = true
       clock.advance(TWO_LOOKS)
       await turn()
       expect(session.events).toEqual(['dead'])
@@ -27,7 +27,7 @@ describe('Keepalive', () => {
     test('does not end the session while bytes come that were sent before', async () => {
       const { clock, session, open } = setUp()
       open()
-      session.isDropped = true
+      session.isDisconnected = true
       for (let bytes = 1; bytes <= 10; bytes++) {
         clock.advance(SECOND)
         session.bytesRead = bytes
@@ -40,7 +40,7 @@ describe('Keepalive', () => {
       const { clock, session, open, close } = setUp()
       open()
       close()
-      session.isDropped = true
+      session.isDisconnected = true
       clock.advance(5 * SECOND)
       await turn()
       expect(session.events).toEqual([])

@@ -24,7 +24,7 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   isAwaited = false
   canPing = true
   /** The system has dropped its connection. */
-  isDropped = false
+  isDisconnected = false
   /** Its connection is lost without an error. */
   isLost = false
   /** What a session does when it closes. */
@@ -74,7 +74,7 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
     this.events.push('idle')
   }
 
-  closeIfLost(): boolean {
+  destroyIfLost(): boolean {
     if (!this.isLost) return false
     this.events.push('lost')
     this.onLost()

@@ -153,7 +153,7 @@ describe('OriginMemory', () => {
     tlsTicket.learn(Buffer.from('t'), secureContext)
     expect(tlsTicket.get(undefined)).toBeUndefined()
     expect(tlsTicket.get(secureContext)).toEqual(Buffer.from('t'))
-    tlsTicket.forget()
+    tlsTicket.clear()
     expect(tlsTicket.get(secureContext)).toBeUndefined()
   })
 

@@ -36,7 +36,7 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   window = 0
   streamId: number | null = null
   isClosed = false
-  isCut = false
+  isEndedEarly = false
   readonly carrier: Carrier = { protocol: 'h2c', id: 1 }
   readonly isConnected = true
   readonly isAccepted = false
@@ -93,11 +93,11 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
     if (data !== undefined && flow.isFlowing) flow.data(Buffer.from(data))
     else if (data !== undefined) flow.hold(Buffer.from(data))
     if (reset !== undefined) {
-      this.isCut = true
+      this.isEndedEarly = true
       flow.fail(new StreamError('The toy was reset', { http2ErrorCode: reset, processed: 'no' }))
     }
     if (end === true) flow.endData('whole')
-    flow.leave()
+    flow.tellOver()
   }
 
   cancel(): void {
@@ -107,9 +107,9 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
 
   reset(): void {
     this.isClosed = true
-    this.isCut = true
+    this.isEndedEarly = true
     this.#connection.send({ id: this.streamId, reset: 8 })
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
   onOver(): void {
@@ -117,16 +117,16 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   }
 
   fail(error: Error): void {
-    this.#flow.abort(error)
+    this.#flow.failCall(error)
   }
 
-  lose(): void {
+  onLost(): void {
     this.isClosed = true
     this.#flow.fail(this.#connection.owner.toLossError(this.streamId, null))
-    this.#flow.leave()
+    this.#flow.tellOver()
   }
 
-  retire(): void {
+  closeConnection(): void {
     this.#connection.owner.close('misdirected')
   }
 
@@ -152,9 +152,9 @@ class ToyConnection implements EngineConnection {
   readonly socket: Transport
   readonly owner: ConnectionOwner
   readonly bytesRead = null
-  readonly isDropped = false
+  readonly isDisconnected = false
   readonly areFramesSent = true
-  isCut = false
+  isDestroyedByUs = false
   lastAcceptedId = 0
   readonly #streams = new Map<number, ToyStream>()
   #nextId = 1
@@ -173,7 +173,7 @@ class ToyConnection implements EngineConnection {
   }
 
   get isDestroyed(): boolean {
-    return this.isCut || this.socket.destroyed
+    return this.isDestroyedByUs || this.socket.destroyed
   }
 
   add(stream: ToyStream): number {
@@ -205,12 +205,12 @@ class ToyConnection implements EngineConnection {
     return false
   }
 
-  finish(): void {
+  end(): void {
     this.socket.end()
   }
 
-  cut(): void {
-    this.isCut = true
+  destroy(): void {
+    this.isDestroyedByUs = true
     this.socket.destroy()
   }
 
@@ -249,7 +249,7 @@ async function start() {
     { onConnect() {}, onDisconnect() {}, onConnectionError() {}, onDrain() {} },
     toToySession,
   )
-  onTestFinished(() => scheduler.tearDown(null))
+  onTestFinished(() => scheduler.destroy(null))
 
   function ask(path: string): Recorder {
     const recorder = new Recorder()

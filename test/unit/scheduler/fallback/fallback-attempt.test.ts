@@ -176,7 +176,7 @@ describe('a fallback', () => {
   it('is not destroyed along with its user', async () => {
     const harness = new Http1Harness(new FakeFallback(respondTo))
     await harness.dispatch().settled
-    await harness.scheduler.tearDown(null)
+    await harness.scheduler.destroy(null)
     expect(harness.fallback.ends).toEqual([])
   })
 
@@ -184,7 +184,7 @@ describe('a fallback', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch()
     let isFinished = false
-    const finished = harness.scheduler.finish().then(() => {
+    const finished = harness.scheduler.whenIdle().then(() => {
       isFinished = true
     })
     await new Promise((resolve) => setImmediate(resolve))
@@ -199,7 +199,7 @@ describe('a fallback', () => {
   ])('of the caller is abandoned by a destroy(%s): its calls fail', async (error) => {
     const harness = new Http1Harness(toPatient())
     const calls = [harness.dispatch(), harness.dispatch()]
-    await harness.scheduler.tearDown(error)
+    await harness.scheduler.destroy(error)
     for (const call of calls) {
       expect(call.events).toEqual(['start', 'error'])
       if (error === null) expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)

@@ -48,18 +48,18 @@ describe('UselessBytes', () => {
     [
       'data that is under way for a stream that was cut off',
       WINDOW + SECTION,
-      (bytes) => bytes.onCutOff(WINDOW),
+      (bytes) => bytes.onMissingEnd(WINDOW),
     ],
     [
       'as much of it as a window that is larger than the limit',
       16 * WINDOW + SECTION,
-      (bytes) => bytes.onCutOff(16 * WINDOW),
+      (bytes) => bytes.onMissingEnd(16 * WINDOW),
     ],
     [
       'not more of it than 64 MiB otherwise',
       4 * WINDOW,
       (bytes) => {
-        for (let streams = 0; streams < 10; streams++) bytes.onCutOff(WINDOW)
+        for (let streams = 0; streams < 10; streams++) bytes.onMissingEnd(WINDOW)
       },
     ],
   ])('allow %s', (_name, size, come) => {
@@ -104,7 +104,7 @@ describe('UselessBytes', () => {
   })
 
   test.each<[string, (scene: Scene) => void]>([
-    ['what was under way', ({ bytes }) => bytes.onCutOff(WINDOW)],
+    ['what was under way', ({ bytes }) => bytes.onMissingEnd(WINDOW)],
     [
       'what our bytes bring back',
       ({ socket, bytes }) => {

@@ -50,7 +50,7 @@ function setUp({ burst = BURST, ping = 'refused' }: Given = {}) {
     hasResponded,
     reset() {
       resets.push(number)
-      budget.onCut()
+      budget.onEarlyEnd()
       then()
     },
   })

@@ -22,7 +22,7 @@ function setUp() {
     onConfirmed: () => session.confirmed++,
   })
   const reset = (count: number): void => {
-    for (let i = 0; i < count; i++) confirmation.onCut()
+    for (let i = 0; i < count; i++) confirmation.onEarlyEnd()
     confirmation.check()
   }
   return { session, confirmation, reset }

@@ -152,7 +152,7 @@ describe('ResponseFlow', () => {
       scene.flow.endData('whole')
       expect(scene.says()).not.toContain('over')
       scene.isClosed = true
-      scene.flow.leave()
+      scene.flow.tellOver()
       expect(scene.says()).toEqual(['over'])
     })
 

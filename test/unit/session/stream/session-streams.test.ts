@@ -59,7 +59,7 @@ describe('SessionStreams', () => {
       streams.resets.add(first)
       streams.resets.add(second)
       second.onReset = () => {
-        second.isCut = true
+        second.isEndedEarly = true
         streams.delete(second)
       }
       expect(streams).toMatchObject({ size: 2, live: 0 })
@@ -133,7 +133,7 @@ describe('SessionStreams', () => {
       const { streams, events, add } = setUp()
       const [, second] = add(3) as [FakeStream, FakeStream]
       streams.resets.add(second)
-      streams.lose()
+      streams.onLost()
       await turn()
       expect(events).toEqual(['lose 1', 'lose 3', 'lose 5'])
     })

@@ -392,6 +392,23 @@ describe('a request before the first answer', () => {
     await closed
   })
 
+  it('is waited for by close(), which begins no health checks of its upstream', async () => {
+    const replicas = await startReplicas(1)
+    const feed = new Feed()
+    const pool = toPool(feed, { healthCheck: { path: '/health', interval: 10 } })
+    const body = hold(pool)
+    const closed = pool.close()
+    feed.push(...toInits(replicas, replicas.all))
+    await body
+    const paths = () => replicas.all[0]?.seen.map(({ path }) => path)
+    // Many intervals later.
+    await replicas.all[0]?.roundTrips(20)
+    expect(paths()).toEqual(['/hold'])
+    replicas.all[0]?.held[0]?.end()
+    await (await body).text()
+    await closed
+  })
+
   it('has a bad option: fails at once', async () => {
     const pool = toPool(new Feed())
     await expect(ask(pool, { requestTimeout: -1 })).rejects.toThrow('Invalid requestTimeout')

@@ -361,7 +361,8 @@ export class UpstreamPool extends LivingDispatcher {
     }
     this.#made.set(upstream, resolved)
     this.#upstreams.add(upstream)
-    this.#checks?.add(upstream)
+    // While it is closing, calls may still wait for an upstream; checks have ended.
+    if (!this.closed) this.#checks?.add(upstream)
   }
 
   /** Its connections show that the addresses may have changed: a server of it has gone, or is about to. */

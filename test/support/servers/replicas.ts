@@ -26,6 +26,8 @@ export interface Replica {
   readonly held: ServerHttp2Stream[]
   /** What requests get; 200 with the address as body by default. Path `/hold` never ends by itself. */
   status: number
+  /** Settles after so many PINGs to its clients of HTTP/2. */
+  roundTrips(count: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -76,7 +78,7 @@ async function startReplica(address: string, port: number, protocol: Protocol): 
     http: () => http.createServer(),
   }
   const server = servers[protocol]()
-  const replica: Replica = { address, seen, sessions, held, status: 200, stop }
+  const replica: Replica = { address, seen, sessions, held, status: 200, roundTrips, stop }
   server.on('session', (session: ServerHttp2Session) => {
     sessions.add(session)
     session.on('error', () => session.destroy()).on('close', () => sessions.delete(session))
@@ -101,6 +103,12 @@ async function startReplica(address: string, port: number, protocol: Protocol): 
   await once(server, 'listening')
   onTestFinished(stop)
   return replica
+
+  async function roundTrips(count: number): Promise<void> {
+    for (let trip = 0; trip < count; trip++) {
+      for (const session of sessions) await new Promise((resolve) => session.ping(resolve))
+    }
+  }
 
   async function stop(): Promise<void> {
     for (const session of sessions) session.destroy()

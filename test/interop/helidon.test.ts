@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import type { Connector } from '../../src/index.ts'
+import { toRounds } from '../support/clocks/sample.ts'
 import { describeScene, post, toBytes } from './scene-cases.ts'
 import type { SceneServer } from './scene-servers.ts'
 
@@ -23,9 +24,9 @@ function toConnector(server: SceneServer): Connector {
 
 describeScene('Helidon', (rig) => {
   // Its GOAWAY names stream 0 as the last one, however many it has responded to.
-  it.each([
-    1, 2, 3,
-  ])('executes no POST twice as it stops under load, and none that says it was not, time %i', async (time) => {
+  it.each(
+    [1, 2, 3].slice(0, toRounds(3, 1)),
+  )('executes no POST twice as it stops under load, and none that says it was not, time %i', async (time) => {
     const { server } = rig
     const client = rig.toClient({ connect: toConnector(server) })
     const from = server.said().length

@@ -1,15 +1,16 @@
-/** A thousand requests through each proxy, and proxies that die. */
+/** Many requests through each proxy, and proxies that die. */
 
 import { interceptors } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { errors, ProxyAgent } from '../../src/index.ts'
 import type { Dispatcher, ProxyAgentOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { inTurn, toRounds } from '../support/clocks/sample.ts'
 import { startOrigins } from '../support/servers/proxies.ts'
 import type { ProxyProgram } from '../support/servers/proxy-programs.ts'
 import { PASSWORD, PROXY_KINDS, USER } from '../support/servers/proxy-programs.ts'
 
-const REQUESTS = 1_000
+const REQUESTS = toRounds(1_000, 400)
 const AT_ONCE = 100
 
 /** How a connection to a proxy fails that is away. A connection that is lost later has another code: Dodici repeats then by itself. */
@@ -46,9 +47,14 @@ async function askMany(
   return texts
 }
 
-describe.each(PROXY_KINDS)('$name', ({ start, isLacking }) => {
-  describe.skipIf(isLacking).each(ENGINES)('with engine %s', (engine) => {
-    test('brings a thousand requests, a hundred at a time, over HTTP/2 and over HTTP/1.1', async () => {
+/** On each engine, or on both in turn. */
+const toEngines = (turn: number) => inTurn(ENGINES, turn)
+
+describe.each(PROXY_KINDS.map((kind, turn) => ({ ...kind, turn })))('$name', ({ start, isLacking, turn }) => {
+  describe.skipIf(isLacking)('under load', () => {
+    test.each(
+      toEngines(turn),
+    )('brings many requests, a hundred at a time, over HTTP/2 and over HTTP/1.1, with engine %s', async (engine) => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(proxy, origins.ca, { engine, connections: 4 })
@@ -58,7 +64,9 @@ describe.each(PROXY_KINDS)('$name', ({ start, isLacking }) => {
       await agent.close()
     })
 
-    test('when it is killed in the middle and started anew › each GET gets its response', async () => {
+    test.each(
+      toEngines(turn + 1),
+    )('when it is killed in the middle and started anew › each GET gets its response, with engine %s', async (engine) => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(proxy, origins.ca, { engine })
@@ -85,7 +93,9 @@ describe.each(PROXY_KINDS)('$name', ({ start, isLacking }) => {
       await agent.close()
     })
 
-    test('when it is killed › what must not be repeated fails, and the next request is served', async () => {
+    test.each(
+      toEngines(turn),
+    )('when it is killed › what must not be repeated fails, and the next request is served, with engine %s', async (engine) => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(proxy, origins.ca, { engine })

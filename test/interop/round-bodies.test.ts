@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { inTurn } from '../support/clocks/sample.ts'
 import { makeFolder, startProcess } from '../support/servers/server-process.ts'
 
 /**
@@ -44,6 +45,19 @@ const TABLES: readonly Table[] =
         atOnce: [...SMALL, ...MIDDLE],
       }))
 
+const DELAYS = [0, 5]
+/** How the server writes. */
+const WRITERS = [
+  ['drain', 'pipe'],
+  ['once', 'pipeline'],
+]
+
+/** All of them, for a table that was asked for; otherwise they take turns. */
+function toWays(engine: (typeof ENGINES)[number], delay: number): string[] {
+  if (BINARIES.length > 0) return WRITERS.flat()
+  return inTurn(WRITERS, ENGINES.indexOf(engine) + DELAYS.indexOf(delay)).flat()
+}
+
 const toScript = (name: string): string => fileURLToPath(new URL(`children/${name}.mjs`, import.meta.url))
 
 /** @returns the port of a server in a process of its own, or of a link to it that takes so many milliseconds */
@@ -82,8 +96,8 @@ describe.each(TABLES)("a server of $binary by node:http2's stream API, without c
   atOnce,
 }) => {
   describe.each(ENGINES)('engine %s', (engine) => {
-    describe.each([0, 5])('with %i ms of delay', (delay) => {
-      it.each(['drain', 'once', 'pipe', 'pipeline'])(
+    describe.each(DELAYS)('with %i ms of delay', (delay) => {
+      it.each(toWays(engine, delay))(
         'when it sends bodies of round lengths by %s › each comes whole, alone and many at once',
         {
           timeout: 600_000,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { runNodeWith } from '../support/clients/child.ts'
+import { inTurn } from '../support/clocks/sample.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 const ROUNDS = 15
@@ -22,18 +23,25 @@ async function play(over: string, ...scene: string[]): Promise<unknown> {
   return JSON.parse(stdout)
 }
 
+const ENDS = [
+  { what: 'more CONTINUATION frames than nghttp2 takes', end: 'many frames' },
+  { what: 'another frame within it', end: 'another frame' },
+  { what: 'the end of the connection', end: 'break' },
+]
+const METHODS = ['GET', 'POST'] as const
+
 describe.each([
-  'tcp',
-  'tls',
-])('a response header section that is cut off, on engine node, over %s', (over) => {
-  describe.each(['GET', 'POST'])('of a %s', (method) => {
-    it.each([
-      ['more CONTINUATION frames than nghttp2 takes', 'many frames'],
-      ['another frame within it', 'another frame'],
-      ['the end of the connection', 'break'],
-    ])('by %s › fails its call, and the process lives through collections of garbage', async (_name, end) => {
-      expect(await play(over, end, method, `${ROUNDS}`, '0')).toEqual({ failed: ROUNDS })
-      expect(await play(over, end, method, '5', '3')).toEqual({ failed: 5 })
-    })
+  ['tcp', 0],
+  ['tls', 1],
+] as const)('a response header section that is cut off, on engine node, over %s', (over, turn) => {
+  const cases = ENDS.flatMap((end, at) => inTurn(METHODS, turn + at).map((method) => ({ ...end, method })))
+  it.each(
+    cases,
+  )('of a $method, by $what › fails its call, and the process lives through collections of garbage', async ({
+    method,
+    end,
+  }) => {
+    expect(await play(over, end, method, `${ROUNDS}`, '0')).toEqual({ failed: ROUNDS })
+    expect(await play(over, end, method, '5', '3')).toEqual({ failed: 5 })
   })
 })

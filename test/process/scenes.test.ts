@@ -2,12 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { runNode } from '../support/clients/child.ts'
+import { toRounds } from '../support/clocks/sample.ts'
 
 const toPath = bundle({ dodici: new URL('../../src/index.ts', import.meta.url) })
 const SOAK = fileURLToPath(new URL('../../scripts/soak.mjs', import.meta.url))
 
 /** Far below the 75 seconds that a lost connection would take to be noticed, and far above what a busy machine makes of 2. */
 const WITHIN = ['--within', '20']
+
+/** How long there is load. Seconds. */
+const SECONDS = `${toRounds(6, 4)}`
 
 interface Played {
   readonly stdout: string
@@ -33,17 +37,17 @@ it('a sender loses and doubles no notification when its server is killed, resets
 })
 
 it('a gateway gets over restarts of its origin, and leaves no stream of a vanished client behind', async () => {
-  const { find } = await play('gateway', '--at-a-time', '60', '--kills', '2', '--seconds', '6')
+  const { find } = await play('gateway', '--at-a-time', '60', '--kills', '2', '--seconds', SECONDS)
   expect(find(/^After 2 restarts, until the slowest response had begun/gm)).toHaveLength(2)
   expect(find(/ [1-9]\d* whose client vanished, /g)).toHaveLength(2)
 })
 
 it('an UpstreamPool whose servers are killed in turn serves calls all the time', async () => {
-  const { find } = await play('pool', '--at-a-time', '60', '--kills', '3', '--seconds', '6')
+  const { find } = await play('pool', '--at-a-time', '60', '--kills', '3', '--seconds', SECONDS)
   expect(find(/^After 3 restarts, until the last call had settled/gm)).toHaveLength(2)
 })
 
 it('slow servers, stalled readers and a server that stands still cost no call and no connection', async () => {
-  const { find } = await play('patience', '--seconds', '8')
+  const { find } = await play('patience', '--seconds', `${toRounds(8, 6)}`)
   expect(find(/ through [1-9]\d* suspensions; /g)).toHaveLength(2)
 })

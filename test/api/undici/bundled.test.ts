@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { inTurn } from '../../support/clocks/sample.ts'
 import { listen } from '../../support/servers/listen.ts'
 import { startServer } from '../../support/servers/server.ts'
 import type { Bundler, Format } from './bundlers.ts'
@@ -104,51 +105,52 @@ async function play(outfile: string): Promise<Printed> {
   return run(outfile, { ORIGIN: server.origin, CA: server.ca })
 }
 
+/** What each bundler makes of each format, and each failure, is told once: they take turns. */
+const toFormats = (bundler: Bundler, turn: number) => inTurn(FORMATS, names.indexOf(bundler) + turn)
+
 describe.each(names)('bundled by %s', (bundler) => {
-  describe.each(FORMATS)('as %s', (format) => {
-    test('runs with undici beside it', async () => {
-      const project = makeProject('undici 7')
-      const order = { bundler, format, isExternal: true, source: PROGRAM, project }
-      const { folder, outfile, warnings } = await bundle(order)
-      expect(warnings.filter((warning) => !/import\.meta/.test(warning))).toEqual([])
-      // undici's own text isn't in it.
-      expect(readFileSync(outfile, 'utf8')).not.toContain('lib/llhttp')
-      putUndici(folder)
-      expect(await play(outfile)).toEqual({ stdout: PRINTED, stderr: '' })
-    })
+  test.each(FORMATS)('as %s runs with undici beside it', async (format) => {
+    const project = makeProject('undici 7')
+    const order = { bundler, format, isExternal: true, source: PROGRAM, project }
+    const { folder, outfile, warnings } = await bundle(order)
+    expect(warnings.filter((warning) => !/import\.meta/.test(warning))).toEqual([])
+    // undici's own text isn't in it.
+    expect(readFileSync(outfile, 'utf8')).not.toContain('lib/llhttp')
+    putUndici(folder)
+    expect(await play(outfile)).toEqual({ stdout: PRINTED, stderr: '' })
+  })
 
-    test('says that undici is not installed where it is not', async () => {
-      const project = makeProject(null)
-      const { outfile } = await bundle({ bundler, format, isExternal: false, source: PROBE, project })
-      const [type, message, code, cause] = (await run(outfile)).stdout.trimEnd().split('\n')
-      expect(type).toBe('function')
-      expect(message).toBe(
-        "ProxyAgent is undici's own, and undici isn't installed: install undici 6 or 7 or 8 beside dodici (npm install undici)",
-      )
-      // Vite has looked for it already.
-      const isVites = cause?.startsWith('Could not resolve "undici" imported by "dodici".')
-      if (!isVites) expect([code, cause]).toEqual(['MODULE_NOT_FOUND', "Cannot find module 'undici'"])
-    })
+  test.each(
+    toFormats(bundler, 0),
+  )('as %s says that undici is not installed where it is not', async (format) => {
+    const project = makeProject(null)
+    const { outfile } = await bundle({ bundler, format, isExternal: false, source: PROBE, project })
+    const [type, message, code, cause] = (await run(outfile)).stdout.trimEnd().split('\n')
+    expect(type).toBe('function')
+    expect(message).toBe(
+      "ProxyAgent is undici's own, and undici isn't installed: install undici 6 or 7 or 8 beside dodici (npm install undici)",
+    )
+    // Vite has looked for it already.
+    const isVites = cause?.startsWith('Could not resolve "undici" imported by "dodici".')
+    if (!isVites) expect([code, cause]).toEqual(['MODULE_NOT_FOUND', "Cannot find module 'undici'"])
+  })
 
-    test('tells any other failure as it is', async () => {
-      const project = makeProject(null)
-      const { folder, outfile } = await bundle({ bundler, format, isExternal: true, source: PROBE, project })
-      const undici = join(folder, 'node_modules/undici')
-      mkdirSync(undici, { recursive: true })
-      writeFileSync(join(undici, 'package.json'), '{ "name": "undici", "version": "8.99.0" }')
-      writeFileSync(join(undici, 'index.js'), "require('./lib/gone')")
-      const [, message, code, cause] = (await run(outfile)).stdout.trimEnd().split('\n')
-      expect(message).toMatch(
-        /^ProxyAgent is undici's own, and Node .* can't load .*undici.*: see the cause$/,
-      )
-      expect([code, cause]).toEqual(['MODULE_NOT_FOUND', "Cannot find module './lib/gone'"])
-    })
+  test.each(toFormats(bundler, 1))('as %s tells any other failure as it is', async (format) => {
+    const project = makeProject(null)
+    const { folder, outfile } = await bundle({ bundler, format, isExternal: true, source: PROBE, project })
+    const undici = join(folder, 'node_modules/undici')
+    mkdirSync(undici, { recursive: true })
+    writeFileSync(join(undici, 'package.json'), '{ "name": "undici", "version": "8.99.0" }')
+    writeFileSync(join(undici, 'index.js'), "require('./lib/gone')")
+    const [, message, code, cause] = (await run(outfile)).stdout.trimEnd().split('\n')
+    expect(message).toMatch(/^ProxyAgent is undici's own, and Node .* can't load .*undici.*: see the cause$/)
+    expect([code, cause]).toEqual(['MODULE_NOT_FOUND', "Cannot find module './lib/gone'"])
   })
 })
 
 // rollup by itself follows no CommonJS.
 describe.each(names.filter((bundler) => bundler !== 'rollup'))('bundled by %s', (bundler) => {
-  test.each(FORMATS)('runs with undici in it, as %s', async (format) => {
+  test.each(toFormats(bundler, 1))('runs with undici in it, as %s', async (format) => {
     const project = makeProject('undici 7')
     const { outfile } = await bundle({ bundler, format, isExternal: false, source: PROGRAM, project })
     expect(await play(outfile)).toEqual({ stdout: PRINTED, stderr: '' })
@@ -156,10 +158,12 @@ describe.each(names.filter((bundler) => bundler !== 'rollup'))('bundled by %s', 
 
   describe.each(FORMATS)('as %s', (format) => {
     // Vite makes no library of undici 6: it asks for `buffer` without the prefix.
-    const cases = LOADABLE.filter((made) => made !== 'undici 6').flatMap((made) => [
-      { made, isMinified: false },
-      { made, isMinified: true },
-    ])
+    const cases = LOADABLE.filter((made) => made !== 'undici 6').flatMap((made) =>
+      inTurn([false, true], names.indexOf(bundler) + FORMATS.indexOf(format)).map((isMinified) => ({
+        made,
+        isMinified,
+      })),
+    )
     test.each(
       cases,
     )('$made in it, minified: $isMinified › its Agent serves HTTP/1.1, whatever the name of its class', async ({

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadModule } from '../../support/clients/plain-module.ts'
+import { inTurn } from '../../support/clocks/sample.ts'
 
 interface Comparison {
   readonly better: 'more' | 'less'
@@ -157,10 +158,10 @@ describe('a comparison', () => {
     expect([code, left]).toEqual([0, []])
   })
 
-  it.each([
-    'SIGINT',
-    'SIGTERM',
-  ] as const)('that gets %s in the middle leaves nothing behind', async (signal) => {
+  // Each builds two revisions. SIGINT is played to a run of the clients, too.
+  it.each(
+    inTurn(['SIGTERM', 'SIGINT'] as const, 0),
+  )('that gets %s in the middle leaves nothing behind', async (signal) => {
     const { child, end } = await start('HEAD', '.', ...TINY)
     await new Promise<void>((resolve) => {
       let said = ''

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runNode } from '../../support/clients/child.ts'
 import { loadModule } from '../../support/clients/plain-module.ts'
+import { inTurn } from '../../support/clocks/sample.ts'
 
 type Init = Readonly<Record<string, unknown>>
 type Outcome = readonly [error: unknown, status: number, bytes: number]
@@ -101,12 +102,12 @@ describe('fetch() of a path that ends in .json', () => {
 
 describe('a run of the scenarios with JSON', () => {
   // By itself a run takes nghttpd, where it is installed.
-  it.each([
-    { scenario: 'get-1k-json', server: [], said: 'GET, 1,024 bytes, 100' },
-    { scenario: 'get-1k-json', server: ['--server', 'node'], said: 'GET, 1,024 bytes, 100' },
-    { scenario: 'post-1k-json', server: [], said: 'POST, 1,024 bytes there and back, 100' },
-    { scenario: 'post-1k-json', server: ['--server', 'node'], said: 'POST, 1,024 bytes there and back, 100' },
-  ])('measures every fetch() by $scenario with $server', async ({ scenario, server, said }) => {
+  const servers = [[], ['--server', 'node']]
+  const cases = [
+    { scenario: 'get-1k-json', said: 'GET, 1,024 bytes, 100' },
+    { scenario: 'post-1k-json', said: 'POST, 1,024 bytes there and back, 100' },
+  ].flatMap((scenario, turn) => inTurn(servers, turn).map((server) => ({ ...scenario, server })))
+  it.each(cases)('measures every fetch() by $scenario with $server', async ({ scenario, server, said }) => {
     const clients = 'dodici,node-http2,node-fetch-h2,node-fetch,axios,fetch-h2'
     const { code, stdout } = await bench('--scenario', scenario, '--clients', clients, ...server)
     expect(code).toBe(0)

@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { runNode } from '../../support/clients/child.ts'
+import { toRounds } from '../../support/clocks/sample.ts'
 import { GO_BUILD_LIMIT } from '../../support/servers/restarting-server.ts'
 import type { Entry } from './report-result.ts'
 
@@ -247,7 +248,7 @@ describe('a run', () => {
     const names = 'post-1m,post-1m-large-windows,post-64k-tls,get-1m,get-1k-1000'
     for (const server of ['node', ...ifThere(hasH2load, 'nghttpd')]) {
       const args = ['--clients', 'floor', '--scenario', names, '--apis', 'dispatch', '--server', server]
-      const { result } = await bench(...args, '--requests', '600', '--warmup', '90')
+      const { result } = await bench(...args, '--requests', `${toRounds(600, 150)}`, '--warmup', '30')
       expect(toNames(result)).toEqual(Array(5).fill('floor frames'))
     }
   })

@@ -43,10 +43,16 @@ const PLAYED = [
   'test/process/{scenes,soak,linear}.test.ts',
   'test/interop/{bun,helidon,jetty,tomcat,undertow,xnet-2022,talkative,upstream-pool}.test.ts',
 ]
-const PURE = ['test/protocol/**', 'test/unit/**']
+/**
+ * Functions and classes by themselves, without a global that they would change: their files share workers, and the modules in
+ * them, which is what half of their time went into. Not so where a test mocks a module.
+ */
+const PURE = ['test/protocol/**/!(last-ids|rfc9113-ids).test.ts', 'test/unit/*/**/!(checks|errors).test.ts']
 
 /** Ours alone, on top of what a line of Node brings: schedulers, pools, proxies, command line, documents. */
 const OURS = [
+  'test/protocol/**',
+  'test/unit/**',
   'test/api/{agent-origins,agent,http1-connections,upstream-*,stats,shown,unknown-options,error-texts}.test.ts',
   'test/session/{mixed-fleet,proxy-*,recovery-{crowded,storm,growth,cold,replay,window},wire-*,code-units,differential}.test.ts',
   'test/interop/{grpc-{calls,connect,ends,protocol,streams},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
@@ -149,7 +155,8 @@ export default defineConfig({
             ...TYPES,
             ...SITE,
             ...(isLine ? [...ONCE, ...PLAYED] : []),
-            ...(isSample ? [...PURE, ...OURS] : []),
+            ...PURE,
+            ...(isSample ? OURS : []),
           ],
         },
       },
@@ -160,6 +167,15 @@ export default defineConfig({
           name: 'wire',
           include: isSample ? WIRE_SAMPLE : ON_WIRE,
           exclude: [...IN_CHILDREN, ...ABOVE_ENGINES],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'pure',
+          include: isSample ? [] : PURE,
+          exclude: isLine ? ONCE : [],
+          isolate: false,
         },
       },
       { extends: true, test: { name: 'bench', include: BENCH } },

@@ -26,9 +26,7 @@ const toTsc = (project, name) => [
 const PARTS = {
   lint: [['biome', 'check', '.']],
   typecheck: [toTsc('.', 'sources'), toTsc('scripts', 'scripts')],
-  tests: [
-    ['vitest', 'run', '--project', 'node', '--no-isolate', '--pool', 'threads', 'test/unit', 'test/protocol'],
-  ],
+  tests: [['vitest', 'run', '--project', 'pure', '--project', 'node', 'test/unit', 'test/protocol']],
 }
 
 /** Runs one to its end, and then says all that it said. @param {readonly string[]} command @returns {Promise<boolean>} whether nothing was wrong */

@@ -101,17 +101,16 @@ function toTestFiles() {
 }
 
 /**
- * @param {string} binary of Node @param {'node' | 'wire'} project of the tests: the engine that is the default there
+ * @param {string} binary of Node @param {readonly string[]} projects of the tests, which have the same default engine
  * @param {readonly string[]} files
  * @returns {Played[]} one for each test
  */
-function play(binary, project, files) {
+function play(binary, projects, files) {
   const { folder, remove } = makeFolder('conformance')
   const report = join(folder, 'report.json')
   const args = [
     'run',
-    '--project',
-    project,
+    ...projects.flatMap((project) => ['--project', project]),
     '--reporter=json',
     `--outputFile=${report}`,
     '--passWithNoTests',
@@ -141,7 +140,7 @@ function play(binary, project, files) {
   )
   // A file that doesn't load, an unhandled error, a crash: no count of tests would show it.
   if (status !== 0 && played.every(({ hasPassed }) => hasPassed))
-    throw new Error(`The tests of project ${project} ended with ${status}, though no test failed`)
+    throw new Error(`The tests of ${projects.join(' and ')} ended with ${status}, though no test failed`)
   return played
 }
 
@@ -220,7 +219,10 @@ function run(known) {
     const isNewest = line === newestLine
     const all = isNewest ? onNewest : everywhere
     const wanted = all.filter((file) => !isKnown(file, line) || (isNewest && ofStale.has(file)))
-    newest = wanted.length === 0 ? [] : [...play(binary, 'node', wanted), ...play(binary, 'wire', wanted)]
+    newest =
+      wanted.length === 0
+        ? []
+        : [...play(binary, ['pure', 'node'], wanted), ...play(binary, ['wire'], wanted)]
     for (const file of all) {
       const own = newest.filter((one) => one.file === file)
       const count = wanted.includes(file) ? toCount(own) : known?.files[file]?.[line]

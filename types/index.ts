@@ -105,6 +105,7 @@ export type {
   DnsOptions,
   UpstreamAnswer,
   UpstreamHealthCheck,
+  UpstreamHedge,
   UpstreamInit,
   UpstreamInput,
   UpstreamPoolOptions,

@@ -206,6 +206,14 @@ export interface UpstreamPoolOptions extends PoolOptions {
   maxRetries?: number | null | undefined
 
   /**
+   * Sends a request that is late to a second upstream, and takes the response that begins first. See
+   * {@link UpstreamHedge}. `null`: never.
+   *
+   * @default null
+   */
+  hedge?: UpstreamHedge | null | undefined
+
+  /**
    * How many requests may be sent beyond one a call, over all calls. See {@link UpstreamRetryBudget}.
    *
    * @default { percent: 20, minPerSecond: 10 }
@@ -298,6 +306,23 @@ export interface UpstreamRetryBudget {
   minPerSecond?: number | null | undefined
 }
 
+/**
+ * When a second upstream gets a request. It must be one that may be repeated (see {@link DispatchOptions.idempotent}) with
+ * a body that can be read again: none, bytes, a string, a Blob, a form, or a function that makes it.
+ *
+ * The attempt whose response begins first is the caller's, whatever its status. The other one's stream is reset
+ * (RST_STREAM with CANCEL). A second attempt costs one of the `retryBudget`, and is the request's only repetition:
+ * neither attempt goes to a further upstream. Not with `replaySafe: false`.
+ */
+export interface UpstreamHedge {
+  /**
+   * How long the first upstream may take until its response begins, in milliseconds: 1 or more. `'p95'`: as long as
+   * 95 % of the responses of all upstreams took lately, rounded up by up to 19 %; before 20 have come, no request is
+   * sent twice.
+   */
+  after: 'p95' | number
+}
+
 /** A snapshot of one upstream. */
 export interface UpstreamStats {
   /**
@@ -328,6 +353,12 @@ export interface UpstreamStats {
 
   /** How many of these failed, or got a status of `failureStatuses`. */
   failures: number
+
+  /** How many of its requests were second attempts: see {@link UpstreamHedge}. */
+  hedges: number
+
+  /** How many of these responded first. */
+  hedgeWins: number
 
   /** How often it was ejected. */
   ejections: number

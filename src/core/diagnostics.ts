@@ -47,6 +47,15 @@ export const clientChannels = Object.freeze({
  */
 export const proxyConnected = channel('undici:proxy:connected')
 
+/** Dodici's channel of an UpstreamPool. */
+export const upstreamChannels = Object.freeze({
+  /**
+   * `{ first, second, after }`: a second attempt of a request is about to be made, since the first is late. The names
+   * of the two upstreams, and how long the first has taken so far, in milliseconds.
+   */
+  hedge: channel('dodici:upstream:hedge'),
+})
+
 /**
  * Dodici's channels. Each message has `session`, one object for a session's whole life: `{ id, origin, openedFor }`.
  */

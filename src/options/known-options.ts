@@ -61,7 +61,7 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ allowH2: true, eventSource: true, tls: true, useH2c: true, webSocket: true },
   ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
   ...{ enforceMaxHeaderListSize: true, maxEjectionPercent: true, maxFailures: true, maxRetries: true },
-  ...{ healthCheck: true, redirects: true, retryBudget: true, slowStart: true },
+  ...{ healthCheck: true, hedge: true, redirects: true, retryBudget: true, slowStart: true },
   ...{ clientTtl: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true },
   ...{ maxRequestsPerClient: true, pipelining: true },
   ...{ maxSessionAge: true, maxSessionRequests: true, sessionGracePeriod: true },

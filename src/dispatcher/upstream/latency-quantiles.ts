@@ -19,6 +19,8 @@ export class LatencyQuantiles {
   readonly #window: number
   #present = new Uint32Array(BUCKETS)
   #former = new Uint32Array(BUCKETS)
+  #presentTotal = 0
+  #formerTotal = 0
   /** When the present window began. */
   #beganAt: number
 
@@ -28,11 +30,18 @@ export class LatencyQuantiles {
     this.#beganAt = now
   }
 
+  /** How many latencies it knows. */
+  count(now: number): number {
+    if (now - this.#beganAt >= this.#window) this.#turn(now)
+    return this.#presentTotal + this.#formerTotal
+  }
+
   record(latency: number, now: number): void {
     if (now - this.#beganAt >= this.#window) this.#turn(now)
     const index = Math.floor((Math.log2(latency) - LOWEST) * STEPS_PER_DOUBLING)
     const bucket = Math.min(BUCKETS - 1, Math.max(0, index))
     this.#present[bucket] = (this.#present[bucket] ?? 0) + 1
+    this.#presentTotal++
   }
 
   /**
@@ -42,9 +51,7 @@ export class LatencyQuantiles {
    * @returns 0 when there are no latencies
    */
   at(share: number, now: number): number {
-    if (now - this.#beganAt >= this.#window) this.#turn(now)
-    let total = 0
-    for (let i = 0; i < BUCKETS; i++) total += this.#count(i)
+    const total = this.count(now)
     let left = total * share
     for (let i = 0; i < BUCKETS && total > 0; i++) {
       left -= this.#count(i)
@@ -62,7 +69,12 @@ export class LatencyQuantiles {
     const former = this.#former
     this.#former = this.#present
     this.#present = former.fill(0)
-    if (now - this.#beganAt >= 2 * this.#window) this.#former.fill(0)
+    this.#formerTotal = this.#presentTotal
+    this.#presentTotal = 0
+    if (now - this.#beganAt >= 2 * this.#window) {
+      this.#former.fill(0)
+      this.#formerTotal = 0
+    }
     this.#beganAt = now
   }
 }

@@ -122,7 +122,6 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#options = this.#kept === null ? options : { ...options, body: this.#kept }
     this.#handler = handler
     this.#sentAt = owner.upstreams.now()
-    owner.budget.deposit(this.#sentAt)
   }
 
   /**
@@ -131,6 +130,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
    * @throws MissingUpstreamError when there is none, and the error of a bad request: the handler wasn't told of it
    */
   start(): boolean {
+    this.#owner.budget.deposit(this.#sentAt)
     try {
       const upstream = this.#owner.upstreams.choose(this.#options, null, this.#sentAt)
       if (upstream !== null) return this.#send(upstream, this.#sentAt)
@@ -151,7 +151,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   /** An upstream is known by now. */
   begin(): void {
     const now = this.#owner.upstreams.now()
-    const options = this.#toRemaining(now)
+    const options = toRemaining(this.#options, this.#owner.requestTimeout, now - this.#sentAt)
     try {
       if (options === null) throw new RequestTimeoutError('No upstream was known within requestTimeout')
       this.#options = options
@@ -159,6 +159,15 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       if (upstream !== null) this.#send(upstream, now)
       else if (!this.#wait())
         throw new BalancedPoolMissingUpstreamError('The UpstreamPool has no upstream any more')
+    } catch (thrown) {
+      this.#report(toError(thrown))
+    }
+  }
+
+  /** Sends the request to a certain upstream: it is a repetition, which the budget allows. */
+  startAt(upstream: Upstream, now: number): void {
+    try {
+      this.#send(upstream, now)
     } catch (thrown) {
       this.#report(toError(thrown))
     }
@@ -177,6 +186,26 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   get isSettled(): boolean {
     return this.#state === 'settled'
+  }
+
+  /** The one that has the call now; null when its part is over. */
+  get upstream(): Upstream | null {
+    return this.#upstream
+  }
+
+  /** Whether no upstream has failed that another one followed. */
+  get isFirst(): boolean {
+    return this.#failed === null
+  }
+
+  /** Whether the call may be sent to a further upstream. */
+  protected get mayRetry(): boolean {
+    return this.#owner.mayRetry
+  }
+
+  /** The call has ended. Called once. */
+  protected onSettled(): void {
+    this.#owner.onCallSettled()
   }
 
   onReprioritize(priority: RequestPriority): void {
@@ -366,14 +395,14 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   /** Sends the request to another upstream, if it may be sent there. @returns whether it was */
   #failOver(failed: Upstream, error: Error): boolean {
-    const { maxRetries, replaySafe, mayRetry, upstreams, budget } = this.#owner
-    if (this.#controller.aborted || !mayRetry || maxRetries === 0) return false
+    const { maxRetries, replaySafe, requestTimeout, upstreams, budget } = this.#owner
+    if (this.#controller.aborted || !this.mayRetry || maxRetries === 0) return false
     if (!mayFailOver(this.#options, error, replaySafe) || this.#wasRepeated(error)) return false
     const isFree = isForFree(error)
     const former = this.#failed ?? { upstreams: [], retries: 0, streams: 0, mayBeProcessed: false }
     if (!isFree && former.retries >= maxRetries) return false
     const now = upstreams.now()
-    const options = this.#toRemaining(now)
+    const options = toRemaining(this.#options, requestTimeout, now - this.#sentAt)
     if (options === null) return false
     const tried = [...former.upstreams, failed]
     const next = upstreams.choose(options, tried, now)
@@ -385,11 +414,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       streams: former.streams + (error instanceof DodiciError ? error.attempts : 0),
       mayBeProcessed: former.mayBeProcessed || toProcessed(error) !== 'no',
     }
-    try {
-      this.#send(next, now)
-    } catch (thrown) {
-      this.#report(toError(thrown))
-    }
+    this.startAt(next, now)
     return true
   }
 
@@ -398,14 +423,6 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (!(error instanceof DodiciError) || error.attempts < 2 || error.processed === 'no') return false
     const { repeats } = this.#owner
     return repeats === null || repeats !== this.#repeats
-  }
-
-  /** The options with what is left of `requestTimeout`; null when nothing is. */
-  #toRemaining(now: number): DispatchOptions | null {
-    const limit = this.#options.requestTimeout ?? this.#owner.requestTimeout
-    if (limit === 0) return this.#options
-    const requestTimeout = limit - (now - this.#sentAt)
-    return requestTimeout > 0 ? { ...this.#options, requestTimeout } : null
   }
 
   #report(error: Error): void {
@@ -422,8 +439,20 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (this.#state === 'settled') return
     this.#state = 'settled'
     this.#kept?.stop()
-    this.#owner.onCallSettled()
+    this.onSettled()
   }
+}
+
+/** The options with what is left of `requestTimeout`; null when nothing is. @param limit of a request without its own */
+export function toRemaining(
+  options: DispatchOptions,
+  limit: number,
+  elapsed: number,
+): DispatchOptions | null {
+  const whole = options.requestTimeout ?? limit
+  if (whole === 0) return options
+  const requestTimeout = whole - elapsed
+  return requestTimeout > 0 ? { ...options, requestTimeout } : null
 }
 
 /** A call whose handler hears of the request's body, too: each of these callbacks costs a call without them nothing. */

@@ -33,7 +33,7 @@ import { isServing, MAX_SERVICE_LENGTH, toGrpcCheck } from './grpc-health.ts'
 import type { HealthCheckRules } from './health-check.ts'
 import type { DiscoveryContext, ResolvedAnswer, ResolvedUpstream } from './resolved-upstream.ts'
 import type { RetryBudgetRules } from './retry-budget.ts'
-import type { UpstreamSetRules } from './upstream-set.ts'
+import type { HedgeDelay, UpstreamSetRules } from './upstream-set.ts'
 
 /** {@link UpstreamPoolOptions}, with every option present. Durations are in milliseconds. */
 export interface ResolvedUpstreamPoolOptions {
@@ -51,6 +51,8 @@ export interface ResolvedUpstreamPoolOptions {
   readonly leavesByRedirect: boolean
   readonly failureStatuses: ReadonlySet<number>
   readonly maxRetries: number
+  /** Null: no call is hedged. */
+  readonly hedge: { readonly after: HedgeDelay } | null
   readonly replaySafe: boolean
   readonly requestTimeout: number
   readonly connectTimeout: number
@@ -75,7 +77,16 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
   const resolved = toClientOptions(input)
   const { factory: _factory, latencyWindow, failureStatuses, ...others } = input ?? {}
   const { maxFailures, ejectionTime, maxEjectionTime, maxEjectionPercent, ...rest } = others
-  const { slowStart, maxRetries, retryBudget, healthCheck, redirects, tls: _tls, ...poolOptions } = rest
+  const {
+    slowStart,
+    maxRetries,
+    retryBudget,
+    healthCheck,
+    hedge,
+    redirects,
+    tls: _tls,
+    ...poolOptions
+  } = rest
   toConnections(poolOptions)
   const checks = toHealthCheck(healthCheck)
   return {
@@ -96,6 +107,7 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     discovery: toDiscoveryContext(resolved.connect),
     leavesByRedirect: toRedirects(redirects),
     failureStatuses: toStatuses(failureStatuses),
+    hedge: toHedge(hedge, resolved.replaySafe),
     maxRetries: toInteger('maxRetries', maxRetries, 1, 0, MAX_COUNT, 'upstreams'),
     replaySafe: resolved.replaySafe,
     requestTimeout: resolved.limits.requestTimeout,
@@ -236,6 +248,17 @@ function toRetryBudget(value: unknown): RetryBudgetRules {
     percent: toInteger('retryBudget.percent', percent, 20, 0, MAX_PERCENT, 'percent'),
     minPerSecond: toInteger('retryBudget.minPerSecond', minPerSecond, 10, 0, MAX_COUNT, 'retries'),
   }
+}
+
+function toHedge(value: unknown, replaySafe: boolean): { readonly after: HedgeDelay } | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw invalidKind('hedge', value, 'an object with after, or null')
+  if (!replaySafe) throw invalid('hedge', value, 'null, beside replaySafe: false')
+  const { after }: { after?: unknown } = value
+  if (after === 'p95') return { after }
+  if (typeof after !== 'number') throw invalid('hedge.after', after, "'p95', or milliseconds")
+  return { after: toDuration('hedge.after', after, 1) }
 }
 
 function toHealthCheck(value: unknown): HealthCheckRules | null {

@@ -16,7 +16,7 @@ import type {
   UpstreamSource,
 } from '../../../types/upstream.ts'
 import { markClass } from '../../core/class-mark.ts'
-import { systemClock } from '../../core/clock.ts'
+import { Deadlines, systemClock } from '../../core/clock.ts'
 import {
   ClientClosedError,
   ClientDestroyedError,
@@ -36,13 +36,14 @@ import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
 import { Discoveries } from './discovery/discoveries.ts'
 import type { WaitLimit } from './discovery/waiting-calls.ts'
 import { HealthChecks } from './health-check.ts'
+import { HedgedCall, mayHedge } from './hedged-call.ts'
 import type { RedirectTarget } from './redirect-targets.ts'
 import { RedirectTargets } from './redirect-targets.ts'
 import type { ResolvedUpstream } from './resolved-upstream.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamDispatch } from './upstream.ts'
 import { Upstream } from './upstream.ts'
-import type { UpstreamCallOwner } from './upstream-call.ts'
+import type { UpstreamCall, UpstreamCallOwner } from './upstream-call.ts'
 import { toUpstreamCall } from './upstream-call.ts'
 import type { ResolvedUpstreamPoolOptions } from './upstream-options.ts'
 import {
@@ -88,6 +89,8 @@ export class UpstreamPool extends LivingDispatcher {
   /** Dispatchers of upstreams that were removed, while their last calls run. */
   readonly #leaving = new Set<DispatcherType>()
   readonly #callOwner: UpstreamCallOwner
+  /** The times at which calls are late: most are short, and few are met. */
+  readonly #hedges = new Deadlines(systemClock).listFor(1)
   readonly #permit: RepeatPermit = { mayRepeat: () => this.#mayRepeat() }
   /** Calls that haven't ended. */
   #unsettled = 0
@@ -217,9 +220,19 @@ export class UpstreamPool extends LivingDispatcher {
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
     const target = this.#redirects?.find(options) ?? null
     if (target !== null) return this.#leave(target, options, handler)
-    const call = toUpstreamCall(this.#callOwner, toRepeatable(options), handler)
+    const call = this.#toCall(toRepeatable(options), handler)
     this.#unsettled++
     return call.start()
+  }
+
+  #toCall(options: DispatchOptions, handler: DispatchHandler): UpstreamCall | HedgedCall {
+    const { hedge } = this.#options
+    const owner = this.#callOwner
+    if (hedge !== null && mayHedge(options)) {
+      const delay = this.#upstreams.toLateness(hedge.after, this.#upstreams.now())
+      if (delay !== null) return new HedgedCall(owner, this.#hedges, options, handler, delay)
+    }
+    return toUpstreamCall(owner, options, handler)
   }
 
   /** The dispatchers stay open until the last call has ended: it may still be sent to another one. */
@@ -236,6 +249,7 @@ export class UpstreamPool extends LivingDispatcher {
 
   protected override async tearDown(error: Error | null): Promise<void> {
     this.#checks?.stop()
+    this.#hedges.stop()
     this.#discoveries.stop()
     this.#discoveries.failWaiting(() => error ?? new ClientDestroyedError())
     await settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy(error)))
@@ -336,7 +350,8 @@ export class UpstreamPool extends LivingDispatcher {
 
   /** Either a Pool sends a call again or another upstream gets it, and never both. */
   #mayRepeat(): boolean {
-    if (this.#upstreams.all.length > 1 && this.#options.maxRetries > 0) return false
+    const { hedge, maxRetries } = this.#options
+    if (this.#upstreams.all.length > 1 && (maxRetries > 0 || hedge !== null)) return false
     if (!this.#budget.spend(this.#upstreams.now())) return false
     this.#callOwner.repeats = (this.#callOwner.repeats ?? 0) + 1
     return true

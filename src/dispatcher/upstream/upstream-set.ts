@@ -24,6 +24,11 @@ export interface UpstreamSetRules extends UpstreamRules {
 const INTERVAL = 10_000
 /** The least limit of a probe. Milliseconds. */
 const MIN_PATIENCE = 1_000
+/** When a call is late: milliseconds, or when it has taken longer than 95 % of the others. */
+export type HedgeDelay = 'p95' | number
+
+/** With fewer latencies it isn't known what is usual: one in twenty may take longer. */
+const MIN_SAMPLES = 20
 /** Latencies up to this quantile are usual. */
 const USUAL = 0.95
 
@@ -90,6 +95,17 @@ export class UpstreamSet {
   /** What few latencies exceed; 0 when there are none. Milliseconds. */
   toUsualLatency(now: number): number {
     return this.#latencies.at(USUAL, now)
+  }
+
+  /**
+   * After how long a call is late, in milliseconds; null when it isn't known, or no other upstream could get the call.
+   *
+   * @param after as of `hedge`
+   */
+  toLateness(after: HedgeDelay, now: number): number | null {
+    if (this.#upstreams.length < 2) return null
+    if (after !== 'p95') return after
+    return this.#latencies.count(now) < MIN_SAMPLES ? null : this.toUsualLatency(now)
   }
 
   /** How long the first probe of an upstream may take until its response's header. Milliseconds. */

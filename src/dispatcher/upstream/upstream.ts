@@ -58,6 +58,10 @@ export class Upstream implements Candidate {
   requests = 0
   /** Calls of these that failed, or got a status that counts as a failure. */
   failures = 0
+  /** Second attempts that it was given so far, among `requests`. */
+  hedges = 0
+  /** Of these, the ones that responded first. */
+  hedgeWins = 0
   /** Calls that ended since the success rates were last compared. */
   readonly recent = { successes: 0, failures: 0 }
   /** Calls without a response so far. */
@@ -174,7 +178,7 @@ export class Upstream implements Candidate {
   }
 
   toStats(now: number): UpstreamStats {
-    const { weight, priority, inFlight, requests, failures, ejection } = this
+    const { weight, priority, inFlight, requests, failures, hedges, hedgeWins, ejection } = this
     const { kind } = ejection.health
     return {
       state: kind === 'healthy' && this.isOverloaded(now) ? 'overloaded' : kind,
@@ -185,6 +189,8 @@ export class Upstream implements Candidate {
       successRate: this.#successRate.at(now),
       requests,
       failures,
+      hedges,
+      hedgeWins,
       ejections: ejection.ejections,
       pool: toPoolStats(this.dispatcher),
     }

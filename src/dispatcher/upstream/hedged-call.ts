@@ -1,0 +1,335 @@
+/**
+ * One request, and a second attempt of it when the first is late.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import type { DispatchOptions, RequestPriority } from '../../../types/request.ts'
+import { CallerContext } from '../../core/caller-context.ts'
+import type { Deadlines, Timed } from '../../core/clock.ts'
+import { upstreamChannels } from '../../core/diagnostics.ts'
+import { DodiciError, RequestAbortedError, RequestTimeoutError } from '../../errors/errors.ts'
+import { isReplayableBody, isSafeToRepeat, toProcessed } from './failure.ts'
+import type { UpstreamCallOwner } from './upstream-call.ts'
+import { toRemaining, UpstreamCall } from './upstream-call.ts'
+import type { ControlledUpstreamCall } from './upstream-controller.ts'
+import { UpstreamController } from './upstream-controller.ts'
+
+/** The reason with which the attempt is aborted that has lost. */
+const LOST = 'Another upstream has responded first'
+
+/** Whether a second attempt of a request may be made while the first one runs: its body can be read by both at once. */
+export function mayHedge(options: DispatchOptions): boolean {
+  return isSafeToRepeat(options) && isReplayableBody(options.body)
+}
+
+/**
+ * Stands between the caller's handler and one or two calls, its attempts. The first that hears of a response wins, and
+ * the caller's handler hears of that one alone; the other is aborted. Each attempt counts for its upstream as any other
+ * call does.
+ *
+ * While one attempt runs, a failure of the other one fails nothing. The second attempt is the call's only repetition:
+ * neither of them goes to a further upstream.
+ *
+ * It is the async context in which it was dispatched: the second attempt is made in it.
+ */
+export class HedgedCall extends CallerContext implements ControlledUpstreamCall, Timed {
+  deadline = Number.POSITIVE_INFINITY
+  listIndex = -1
+  readonly handler: DispatchHandler
+  /** What the caller's handler gets. */
+  readonly #controller = new UpstreamController(this)
+  readonly #owner: UpstreamCallOwner
+  readonly #deadlines: Deadlines
+  readonly #startedAt: number
+  readonly #delay: number
+  readonly #first: Attempt
+  /** Null until the first is late. */
+  #second: Attempt | null = null
+  /** The attempt that the handler hears of; null until one has begun to hear of a response. */
+  #winner: Attempt | null = null
+  /** How the attempt has failed that the other one has outlived; null: none has. */
+  #failure: Error | null = null
+  /** Streams of the attempt that isn't reported. */
+  #streams = 0
+  #options: DispatchOptions
+  #hasStarted = false
+  #isSettled = false
+  /** Attempts whose upstreams haven't done with them. */
+  #running = 1
+
+  /**
+   * @param deadlines of all hedged calls
+   * @param delay after which the first attempt is late; milliseconds
+   */
+  constructor(
+    owner: UpstreamCallOwner,
+    deadlines: Deadlines,
+    options: DispatchOptions,
+    handler: DispatchHandler,
+    delay: number,
+  ) {
+    super()
+    this.handler = handler
+    this.#owner = owner
+    this.#deadlines = deadlines
+    this.#options = options
+    this.#delay = delay
+    this.#startedAt = owner.upstreams.now()
+    this.#first = new Attempt(this, owner, options, true)
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  get formerAttempts(): number {
+    return this.#streams
+  }
+
+  /** A no-op: an attempt that begins later hears of it. */
+  onAbort(): void {}
+
+  /** Whether an attempt that fails may go to a further upstream. */
+  get mayFailOver(): boolean {
+    return this.#second === null && this.#owner.mayRetry
+  }
+
+  /** Begins the first attempt. Returns and throws what `start()` of an {@link UpstreamCall} does. */
+  start(): boolean {
+    this.#deadlines.set(this, this.#startedAt + this.#delay, this.#startedAt)
+    return this.#first.call.start()
+  }
+
+  onReprioritize(priority: RequestPriority): void {
+    this.#options = { ...this.#options, priority }
+    if (this.#winner === null) this.#second?.controller?.reprioritize?.(priority)
+  }
+
+  /** The first attempt is late. */
+  onDeadline(): void {
+    this.runInAsyncScope(this.#hedge, this)
+  }
+
+  #hedge(): void {
+    const { upstreams, budget, mayRetry, requestTimeout } = this.#owner
+    const { upstream, isFirst } = this.#first.call
+    // One whose upstream has failed was sent again already.
+    if (upstream === null || !isFirst || !mayRetry || this.#controller.aborted) return
+    const now = upstreams.now()
+    const options = toRemaining(this.#options, requestTimeout, now - this.#startedAt)
+    if (options === null) return
+    const next = upstreams.choose(options, [upstream], now)
+    // One that is left out, or of another priority, is for a request that has failed. This one hasn't.
+    if (next === null || next.priority !== upstream.priority || next.isLeftOut(now)) return
+    if (!budget.spend(now)) return
+    next.hedges++
+    this.#running++
+    const second = new Attempt(this, this.#owner, options, false)
+    this.#second = second
+    if (upstreamChannels.hedge.hasSubscribers) {
+      const after = now - this.#startedAt
+      upstreamChannels.hedge.publish({ first: upstream.name, second: next.name, after })
+    }
+    second.call.startAt(next, now)
+  }
+
+  onAttemptStart(attempt: Attempt, controller: DispatchController, context: unknown): void {
+    if (this.#isSettled || attempt.isOver) {
+      controller.abort(new RequestAbortedError(LOST))
+      return
+    }
+    // Until it wins, what the caller wants of the call concerns the first attempt, or the one that is left.
+    if (attempt === this.#second && this.#first.isRunning) return
+    if (!UpstreamController.follow(this.#controller, controller) || this.#hasStarted) return
+    this.#hasStarted = true
+    this.handler.onRequestStart?.(this.#controller, context)
+  }
+
+  /** An attempt hears of a response. @returns the controller for the handler; null: the handler hears nothing of it */
+  toWinner(attempt: Attempt): DispatchController | null {
+    if (this.#winner === null && !this.#isSettled) this.#win(attempt)
+    return attempt === this.#winner ? this.#controller : null
+  }
+
+  #win(attempt: Attempt): void {
+    this.#winner = attempt
+    this.#deadlines.delete(this)
+    const second = this.#second
+    if (second === null) return
+    if (attempt.controller !== null) UpstreamController.follow(this.#controller, attempt.controller)
+    const { upstream } = second.call
+    if (attempt === second && upstream !== null) upstream.hedgeWins++
+    this.#cancel(attempt === second ? this.#first : second)
+  }
+
+  #cancel(loser: Attempt): void {
+    if (!loser.isRunning) return
+    if (loser === this.#first) {
+      // It took as long at least. Without it, what is usual would become shorter with each second attempt that wins.
+      const now = this.#owner.upstreams.now()
+      this.#owner.upstreams.recordLatency(now - this.#startedAt, now)
+    }
+    loser.isOver = true
+    loser.controller?.abort(new RequestAbortedError(LOST))
+  }
+
+  /** An attempt has failed. */
+  onAttemptError(attempt: Attempt, error: Error): void {
+    if (attempt.isOver) {
+      this.#note(error)
+      return
+    }
+    attempt.isOver = true
+    const other = attempt === this.#first ? this.#second : this.#first
+    if (this.#winner === null && other?.isRunning === true) {
+      // The time of the whole call is over, or the caller has given it up.
+      if (!this.#controller.aborted && !(error instanceof RequestTimeoutError)) {
+        this.#outlive(error, other)
+        return
+      }
+      this.#cancel(other)
+    }
+    if (!this.#settle()) return
+    if (error instanceof DodiciError) {
+      error.attempts += this.#streams
+      if (error.processed === 'no' && this.#failure !== null) error.processed = toProcessed(this.#failure)
+    }
+    this.handler.onResponseError?.(this.#controller, error)
+  }
+
+  #outlive(error: Error, other: Attempt): void {
+    this.#failure = error
+    this.#note(error)
+    UpstreamController.unfollow(this.#controller)
+    if (other.controller !== null) UpstreamController.follow(this.#controller, other.controller)
+  }
+
+  #note(error: Error): void {
+    if (error instanceof DodiciError) this.#streams += error.attempts
+  }
+
+  onAttemptEnd(attempt: Attempt, trailers: IncomingHttpHeaders): void {
+    attempt.isOver = true
+    if (this.#settle()) this.handler.onResponseEnd?.(this.#controller, trailers)
+  }
+
+  /** The upstream of an attempt has done with it. The dispatchers stay open until that is so of both. */
+  onAttemptSettled(): void {
+    this.#running--
+    if (this.#running > 0) return
+    // It may have ended without a word: the request is bad, or there is no upstream.
+    this.#deadlines.delete(this)
+    this.#owner.onCallSettled()
+  }
+
+  #settle(): boolean {
+    if (this.#isSettled) return false
+    this.#isSettled = true
+    this.#deadlines.delete(this)
+    return true
+  }
+}
+
+/** One attempt, and the handler of its call. */
+class Attempt implements DispatchHandler {
+  readonly call: UpstreamCall
+  /** Null until it has begun. */
+  controller: DispatchController | null = null
+  /** It has failed, has ended, or has lost. */
+  isOver = false
+  readonly #hedged: HedgedCall
+
+  constructor(hedged: HedgedCall, owner: UpstreamCallOwner, options: DispatchOptions, isFirst: boolean) {
+    this.#hedged = hedged
+    const { onBodySent, onRequestSent } = hedged.handler
+    // Of the two uploads the handler hears of the first one.
+    const hearsOfBody = isFirst && (onBodySent !== undefined || onRequestSent !== undefined)
+    this.call = new (hearsOfBody ? SendingAttemptCall : AttemptCall)(hedged, owner, options, this)
+  }
+
+  get isRunning(): boolean {
+    return !this.isOver
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.controller = controller
+    this.#hedged.onAttemptStart(this, controller, context)
+  }
+
+  onResponseStarted(): void {
+    if (this.#hedged.toWinner(this) !== null) this.#hedged.handler.onResponseStarted?.()
+  }
+
+  onResponseStart(
+    _controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    const controller = this.#hedged.toWinner(this)
+    if (controller === null) return
+    this.#hedged.handler.onResponseStart?.(controller, statusCode, headers, statusMessage)
+  }
+
+  onResponseData(_controller: DispatchController, chunk: Buffer): void {
+    const controller = this.#hedged.toWinner(this)
+    if (controller !== null) this.#hedged.handler.onResponseData?.(controller, chunk)
+  }
+
+  onResponseEnd(_controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    if (this.#hedged.toWinner(this) !== null) this.#hedged.onAttemptEnd(this, trailers)
+  }
+
+  /** No request for a tunnel is hedged: the dispatcher of a caller's `factory` has made one unasked. */
+  onRequestUpgrade(_controller: DispatchController, _status: number, _fields: object, socket: Duplex): void {
+    socket.destroy()
+    this.onResponseError(
+      _controller,
+      new RequestAbortedError('The response is a tunnel, for which no one has asked'),
+    )
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.#hedged.onAttemptError(this, error)
+  }
+}
+
+/** The call of one attempt. */
+class AttemptCall extends UpstreamCall {
+  readonly #hedged: HedgedCall
+
+  constructor(hedged: HedgedCall, owner: UpstreamCallOwner, options: DispatchOptions, attempt: Attempt) {
+    super(owner, options, attempt)
+    this.#hedged = hedged
+  }
+
+  protected override get mayRetry(): boolean {
+    return this.#hedged.mayFailOver
+  }
+
+  protected override onSettled(): void {
+    this.#hedged.onAttemptSettled()
+  }
+}
+
+/** One whose handler hears of the request's body, too. */
+class SendingAttemptCall extends AttemptCall {
+  readonly #target: DispatchHandler
+
+  constructor(hedged: HedgedCall, owner: UpstreamCallOwner, options: DispatchOptions, attempt: Attempt) {
+    super(hedged, owner, options, attempt)
+    this.#target = hedged.handler
+  }
+
+  onBodySent(chunk: Buffer): void {
+    this.#target.onBodySent?.(chunk)
+  }
+
+  onRequestSent(): void {
+    this.#target.onRequestSent?.()
+  }
+}

@@ -426,9 +426,12 @@ function toHint(cause: unknown): string {
 }
 
 function toPlainConnectError(cause: unknown, origin: string): ConnectError {
-  const hint = toHint(cause)
-  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}${hint}`, { cause })
   const code = toCode(cause)
+  // An error without a code is of the caller's connect function: as in undici, its message stays as it is.
+  if (typeof code !== 'string' && isError(cause) && cause.message.trim() !== '')
+    return new ConnectError(cause.message, { cause })
+  const message = `Could not connect to ${origin}: ${toReason(cause)}${toHint(cause)}`
+  const error = new ConnectError(message, { cause })
   if (typeof code === 'string') error.code = code
   return error
 }

@@ -21,11 +21,16 @@ export function toBytes(value: unknown): Uint8Array | null {
   return isArrayBuffer(value) ? new Uint8Array(value) : null
 }
 
-/** A piece of a body as bytes. @throws InvalidArgumentError for what is none. */
+/**
+ * A piece of a body as bytes.
+ *
+ * @throws TypeError with the code that Node's streams and undici give for what is none: `ERR_INVALID_ARG_TYPE`
+ */
 export function toChunk(value: unknown): Uint8Array {
   const bytes = toBytes(value)
-  if (bytes === null) throw invalid('chunk of the request body', value, 'a string or bytes')
-  return bytes
+  if (bytes !== null) return bytes
+  const { message } = invalid('chunk of the request body', value, 'a string or bytes')
+  throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }
 
 /** One piece at a time, when it is asked for: nothing is read ahead. */

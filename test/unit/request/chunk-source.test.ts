@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import {
   ChunkReadable,
   IteratorSource,
@@ -54,7 +53,8 @@ describe('toBytes', () => {
 
   test.each([null, undefined, 1, true, {}, [1]])('gives nothing of anything else: %j', (value) => {
     expect(toBytes(value)).toBeNull()
-    expect(() => toChunk(value)).toThrow(InvalidArgumentError)
+    expect(() => toChunk(value)).toThrow(TypeError)
+    expect(() => toChunk(value)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }))
     expect(() => toChunk(value)).toThrow(
       /^Invalid chunk of the request body: got .+, expected a string or bytes$/,
     )

@@ -27,7 +27,7 @@ interface Case {
 }
 
 const tooLong = { name: 'RequestContentLengthMismatchError' }
-const noBytes = { name: 'InvalidArgumentError' }
+const noBytes = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' }
 
 const CASES: readonly Case[] = [
   { name: 'has ended', answers: [piece('abcd'), end], outcome: 'abcd', returns: 0 },

@@ -8,6 +8,7 @@ export type {
   ReadableStreamLike,
   RequestBody,
 } from './body.ts'
+export type { DodiciChannels, FallbackReason, RequestFacts, RetryReason, SessionFacts } from './channels.ts'
 export type {
   AgentOptions,
   ClientOptions,

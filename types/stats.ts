@@ -85,6 +85,15 @@ export interface SessionStats {
   bytesWritten: number
 }
 
+/** What is under way over HTTP/1.1. */
+export interface Http1Stats {
+  /** How many connections there are, idle ones too. They are part of `connected`. */
+  connections: number
+
+  /** How many calls are being served. They are part of `running`. */
+  running: number
+}
+
 /** A snapshot of a `Client`. */
 export interface ClientStats {
   /** Whether it has a session that takes requests, or an HTTP/1.1 connection of the default fallback. */
@@ -101,6 +110,9 @@ export interface ClientStats {
 
   /** Every session that isn't closed, the oldest first. */
   sessions: SessionStats[]
+
+  /** What the default fallback does over HTTP/1.1. Connections of a `fallback` of the caller's aren't known: 0. */
+  http1: Http1Stats
 
   /** How many sessions have closed so far, by the reason. */
   ended: SessionEnds
@@ -128,6 +140,9 @@ export interface PoolStats {
 
   /** Every session that isn't closed, the oldest first. */
   sessions: SessionStats[]
+
+  /** What the default fallback does over HTTP/1.1. Connections of a `fallback` of the caller's aren't known: 0. */
+  http1: Http1Stats
 
   /** How many sessions have closed so far, by the reason. */
   ended: SessionEnds

@@ -307,8 +307,8 @@ export interface UpstreamRetryBudget {
 }
 
 /**
- * When a second upstream gets a request. It must be one that may be repeated (see {@link DispatchOptions.idempotent}) with
- * a body that can be read again: none, bytes, a string, a Blob, a form, or a function that makes it.
+ * When a second upstream gets a request. It must be one that may be repeated (see {@link DispatchOptions.idempotent})
+ * with a body that can be read again: none, bytes, a string, a Blob, a form, or a function that makes it.
  *
  * The attempt whose response begins first is the caller's, whatever its status. The other one's stream is reset
  * (RST_STREAM with CANCEL). A second attempt costs one of the `retryBudget`, and is the request's only repetition:

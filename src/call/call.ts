@@ -103,7 +103,8 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   get connection(): ConnectionInfo | null {
     if (this.#carrier === null) return null
     const { protocol, id } = this.#carrier
-    const streamId = this.#attempt === null ? this.#lastStreamId : this.#attempt.streamId
+    const streamId =
+      this.#attempt === null ? (this.#lastStreamId ?? this.failures.streamId) : this.#attempt.streamId
     return { protocol, sessionId: id, streamId, attempts: this.#attempts }
   }
 
@@ -171,7 +172,9 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
 
   /** The call has to wait for a stream. */
   wait(): void {
-    if (this.#state === 'queued') this.#clock.queue()
+    if (this.#state !== 'queued') return
+    this.#clock.queue()
+    this.request.trace?.queued()
   }
 
   /**

@@ -1,5 +1,6 @@
 /**
- * diagnostics_channel publishing: undici's channels where they fit, and `dodici:session:*`.
+ * diagnostics_channel publishing: undici's channels where they fit, and Dodici's own. `DodiciChannels` in types/ has
+ * the messages of the latter.
  *
  * Each publisher asks `hasSubscribers` first, so that a process without subscribers doesn't pay for messages.
  *
@@ -56,8 +57,26 @@ export const upstreamChannels = Object.freeze({
   hedge: channel('dodici:upstream:hedge'),
 })
 
+/** Dodici's channels of one request, by whichever protocol. Messages have `request`, as those of undici's channels. */
+export const callChannels = Object.freeze({
+  /** `{ request }`: it has to wait for a connection, or for room on one. */
+  queued: channel('dodici:request:queued'),
+  /** `{ request, connection }`: an attempt was sent. `connection`: a `ConnectionInfo`. */
+  attempt: channel('dodici:request:attempt'),
+  /** `{ request, connection, statusCode }`: the header section of the final response has come. */
+  response: channel('dodici:request:response'),
+  /** `{ request, connection, reason, error }`: another attempt will follow. `error` is null after a 421. */
+  retry: channel('dodici:request:retry'),
+  /** `{ request, connection, error }`: it has ended; `error` is null when the response is complete. */
+  end: channel('dodici:request:end'),
+})
+
+/** `{ origin, reason }`: requests to an origin are served over HTTP/1.1 from now on. */
+export const fallbackChannel = channel('dodici:fallback')
+
 /**
- * Dodici's channels. Each message has `session`, one object for a session's whole life: `{ id, origin, openedFor }`.
+ * Dodici's channels of sessions. Each message has `session`, one object for a session's whole life:
+ * `{ id, origin, openedFor, protocol }`.
  */
 export const sessionChannels = Object.freeze({
   /** `{ session }`: a connection is about to be made. */
@@ -71,6 +90,10 @@ export const sessionChannels = Object.freeze({
   draining: channel('dodici:session:draining'),
   /** `{ session, cause, reason }`; `cause` is null for a session that was closed on purpose. */
   closed: channel('dodici:session:closed'),
+  /** `{ session, settings }`: the peer's SETTINGS have come, or have changed. */
+  settings: channel('dodici:session:settings'),
+  /** `{ session }`: no sign of life has come in time, so that the next call waits for the ACK of a PING. */
+  late: channel('dodici:session:late'),
   /** `{ session, rtt }`: the ACK of a PING has come, after `rtt` milliseconds. */
   ping: channel('dodici:session:ping'),
   /**

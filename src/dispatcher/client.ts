@@ -39,7 +39,8 @@ export class Client extends OriginDispatcher {
     const { connected, pending, running } = this.scheduler
     const sessions = this.scheduler.toSessionStats()
     const ended = this.scheduler.toSessionEnds()
-    return { connected: connected > 0, pending, running, size: pending + running, sessions, ended }
+    const http1 = this.scheduler.toHttp1Stats()
+    return { connected: connected > 0, pending, running, size: pending + running, sessions, ended, http1 }
   }
 }
 

@@ -22,6 +22,7 @@ export class Http1Origin extends OriginDispatcher {
   get stats(): ClientStats {
     const { connected, pending, running } = this.scheduler
     const ended = this.scheduler.toSessionEnds()
-    return { connected: connected > 0, pending, running, size: pending + running, sessions: [], ended }
+    const http1 = this.scheduler.toHttp1Stats()
+    return { connected: connected > 0, pending, running, size: pending + running, sessions: [], ended, http1 }
   }
 }

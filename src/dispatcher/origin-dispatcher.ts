@@ -79,7 +79,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   /** The source of the stats. */
   protected get scheduler(): Pick<
     CallScheduler,
-    'pending' | 'running' | 'connected' | 'toSessionStats' | 'toSessionEnds'
+    'pending' | 'running' | 'connected' | 'toSessionStats' | 'toHttp1Stats' | 'toSessionEnds'
   > {
     return this.#scheduler
   }

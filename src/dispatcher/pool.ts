@@ -43,7 +43,18 @@ export class Pool extends OriginDispatcher {
       ({ state, streams }) => streams === 0 && (state === 'ready' || state === 'verifying'),
     ).length
     const ended = this.scheduler.toSessionEnds()
-    return { connected, free, pending, queued: pending, running, size: pending + running, sessions, ended }
+    const http1 = this.scheduler.toHttp1Stats()
+    return {
+      connected,
+      free,
+      pending,
+      queued: pending,
+      running,
+      size: pending + running,
+      sessions,
+      ended,
+      http1,
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Publishes the events of a request on undici's diagnostics channels, if they have subscribers.
+ * Publishes the events of a request on undici's diagnostics channels and on Dodici's, if they have subscribers, and
+ * logs them.
  *
  * @module
  */
@@ -7,19 +8,32 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { clientChannels, requestChannels } from '../core/diagnostics.ts'
+import { requestLog } from '../core/debug-log.ts'
+import { callChannels, clientChannels, requestChannels } from '../core/diagnostics.ts'
 import { toRawBuffers } from '../request/headers.ts'
 import type { Request } from '../request/request.ts'
 import { RequestTrace } from '../request/request-trace.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
-const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])
+const OWN_CHANNELS = Object.freeze(Object.values(callChannels))
+const CHANNELS = Object.freeze([
+  ...Object.values(requestChannels),
+  clientChannels.sendHeaders,
+  ...OWN_CHANNELS,
+])
 
-/** Whether one of the channels has a subscriber. */
-export function hasSubscribers(): boolean {
+/** Whether one of the channels has a subscriber, or the log is on. */
+export function hasSubscribers(
+  channels: readonly { readonly hasSubscribers: boolean }[] = CHANNELS,
+): boolean {
   // By index: this runs for each request, and an iterator would be garbage.
-  for (let i = 0; i < CHANNELS.length; i++) if (CHANNELS[i]?.hasSubscribers === true) return true
-  return false
+  for (let i = 0; i < channels.length; i++) if (channels[i]?.hasSubscribers === true) return true
+  return requestLog !== null
+}
+
+/** The same of those channels that tell of every request, by whichever protocol. */
+export function hasOwnSubscribers(): boolean {
+  return hasSubscribers(OWN_CHANNELS)
 }
 
 /**
@@ -51,6 +65,7 @@ class TracedHandler extends ForwardingHandler {
     socket: Duplex,
   ): void {
     this.#publishHeaders(controller, statusCode)
+    this.#request.ended(controller.connection ?? null, null)
     // The response ends with the upgrade, and so does a trace's span.
     this.#publishEnd(null)
     super.onRequestUpgrade(controller, statusCode, headers, socket)
@@ -73,6 +88,7 @@ class TracedHandler extends ForwardingHandler {
   }
 
   override onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#request.ended(controller.connection ?? null, null)
     this.#publishEnd(controller.rawTrailers)
     super.onResponseEnd(controller, trailers)
   }
@@ -81,6 +97,7 @@ class TracedHandler extends ForwardingHandler {
     // It may have failed before it was known which protocol would serve it.
     this.#request.announce()
     this.#request.aborted = true
+    this.#request.ended(controller.connection ?? null, error)
     if (this.#hears(requestChannels.error)) requestChannels.error.publish({ request: this.#request, error })
     super.onResponseError(controller, error)
   }
@@ -97,9 +114,10 @@ class TracedHandler extends ForwardingHandler {
     super.onRequestSent()
   }
 
-  #publishHeaders({ rawHeaders }: DispatchController, statusCode: number): void {
+  #publishHeaders(controller: DispatchController, statusCode: number): void {
+    this.#request.responded(controller.connection ?? null, statusCode)
     if (!this.#hears(requestChannels.headers)) return
-    const response = { statusCode, statusText: '', headers: toRawBuffers(rawHeaders) }
+    const response = { statusCode, statusText: '', headers: toRawBuffers(controller.rawHeaders) }
     requestChannels.headers.publish({ request: this.#request, response })
   }
 

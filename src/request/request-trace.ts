@@ -1,11 +1,15 @@
 /**
- * A request as subscribers of undici's channels know it.
+ * A request as subscribers of diagnostics channels know it, and as `NODE_DEBUG=dodici` shows it.
  *
  * @module
  */
 
-import { requestChannels } from '../core/diagnostics.ts'
-import { NotSupportedError } from '../errors/errors.ts'
+import type { RetryReason } from '../../types/channels.ts'
+import type { ConnectionInfo } from '../../types/connection.ts'
+import { requestLog, toLogged } from '../core/debug-log.ts'
+import { callChannels, requestChannels } from '../core/diagnostics.ts'
+import { withoutSecrets } from '../core/validate.ts'
+import { DodiciError, NotSupportedError } from '../errors/errors.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addHeaders } from './headers.ts'
 
@@ -23,6 +27,9 @@ export interface TracedRequest extends HeaderTarget {
  */
 type TraceState = 'held' | 'announced' | 'withdrawn'
 
+/** Numbers the requests of the log. */
+let traced = 0
+
 /** One object for the whole life of a request, over all its attempts: instrumentation uses it as a key. */
 export class RequestTrace {
   /** As `URL.origin` writes it. */
@@ -39,6 +46,9 @@ export class RequestTrace {
   #fields = 0
   #headerSize = 0
   #state: TraceState = 'held'
+  readonly #number = ++traced
+  /** Why the call is about to be sent again; null while it isn't. */
+  #retry: { readonly reason: RetryReason; readonly error: Error | null } | null = null
 
   constructor(request: TracedRequest) {
     this.origin = request.origin.href
@@ -83,6 +93,57 @@ export class RequestTrace {
     if (this.#state === 'withdrawn') this.#state = 'held'
   }
 
+  /** It has to wait for a connection, or for room on one. */
+  queued(): void {
+    if (callChannels.queued.hasSubscribers) callChannels.queued.publish({ request: this })
+    this.#log('queued')
+  }
+
+  /** An attempt was sent. */
+  sent(connection: ConnectionInfo): void {
+    if (callChannels.attempt.hasSubscribers) callChannels.attempt.publish({ request: this, connection })
+    if (requestLog === null) return
+    const { attempts } = connection
+    this.#log(`sent ${toWay(connection)}${attempts > 1 ? `, attempt ${attempts}` : ''}`)
+  }
+
+  /** Why another attempt will follow. {@link retried} tells of it. @param error null after a 421 */
+  noteRetry(reason: RetryReason, error: Error | null): void {
+    this.#retry = { reason, error }
+  }
+
+  /** Another attempt will follow. */
+  retried(connection: ConnectionInfo | null): void {
+    if (this.#retry === null) return
+    const { reason, error } = this.#retry
+    this.#retry = null
+    if (callChannels.retry.hasSubscribers)
+      callChannels.retry.publish({ request: this, connection, reason, error })
+    if (requestLog === null) return
+    const why = error === null ? 'status 421' : toLogged(error)
+    this.#log(`again, ${reason}, after attempt ${connection?.attempts ?? 0}: ${why}`)
+  }
+
+  /** The header section of the final response has come. */
+  responded(connection: ConnectionInfo | null, statusCode: number): void {
+    if (callChannels.response.hasSubscribers)
+      callChannels.response.publish({ request: this, connection, statusCode })
+    this.#log(`status ${statusCode}`)
+  }
+
+  /** It has ended. @param error null when the response is complete */
+  ended(connection: ConnectionInfo | null, error: Error | null): void {
+    if (callChannels.end.hasSubscribers) callChannels.end.publish({ request: this, connection, error })
+    if (requestLog === null) return
+    const processed = error instanceof DodiciError ? `, processed: ${error.processed}` : ''
+    const attempts = connection === null ? '' : `, attempts: ${connection.attempts}`
+    this.#log(error === null ? 'complete' : `failed, ${toLogged(error)}${processed}${attempts}`)
+  }
+
+  #log(what: string): void {
+    requestLog?.(`request ${this.#number} ${this.method} ${this.origin}${withoutSecrets(this.path)}: ${what}`)
+  }
+
   /** The fields that are sent, as a flat list. Credentials for a proxy are left out: they aren't the caller's. */
   get headers(): string[] {
     const { wire } = this.#request
@@ -101,4 +162,11 @@ export class RequestTrace {
     addHeaders(this.#request, [name, value])
     return this
   }
+}
+
+/** Over what an attempt goes, as a line of the log shows it. */
+function toWay({ protocol, sessionId, streamId }: ConnectionInfo): string {
+  return sessionId === null
+    ? `over ${protocol}`
+    : `on session ${sessionId}, stream ${streamId ?? '?'}, ${protocol}`
 }

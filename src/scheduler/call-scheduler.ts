@@ -6,7 +6,7 @@
 
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import type { SessionEnds, SessionStats } from '../../types/stats.ts'
+import type { Http1Stats, SessionEnds, SessionStats } from '../../types/stats.ts'
 import type { Attempt } from '../call/attempt.ts'
 import { Call } from '../call/call.ts'
 import type { CallOwner } from '../call/call-owner.ts'
@@ -24,7 +24,7 @@ import {
   toOwnError,
 } from '../errors/errors.ts'
 import { TwoShapedHandler } from '../handler/legacy-handler.ts'
-import { hasSubscribers, trace } from '../handler/traced-handler.ts'
+import { hasOwnSubscribers, hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { Connections, Origin, ResolvedClientOptions } from '../options/options.ts'
 import { Request } from '../request/request.ts'
 import { toHttp2Session } from '../session/http2-session.ts'
@@ -129,6 +129,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#permit = permit
   }
 
+  /** What the fallback does now. */
+  toHttp1Stats(): Http1Stats {
+    const { connected, running } = this.#fallback
+    return { connections: connected, running }
+  }
+
   /** Snapshots of the sessions that aren't closed. */
   toSessionStats(): SessionStats[] {
     return this.#sessions.toStats()
@@ -194,7 +200,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
     if (!hasSubscribers()) return handler
     // One that has to wait is sent later, in the async context of another request: its trace keeps the caller's.
-    if (this.#memory.isHttp1Chosen && this.#fallback.canTake && this.#waiting.size === 0) return handler
+    const isHttp1 = this.#memory.isHttp1Chosen && this.#fallback.canTake && this.#waiting.size === 0
+    if (isHttp1 && !hasOwnSubscribers()) return handler
     const mayBeHttp2 = this.#memory.protocol !== 'http/1.1'
     const isHttp2 = mayBeHttp2 && (this.#origin.scheme === 'http' || this.#sessions.ready > 0)
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
@@ -208,14 +215,19 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
       this.#sessions.requireVerification()
     }
     call.failures = failures
+    if (reason !== null) call.request.trace?.noteRetry(reason, error)
     return reason !== null
   }
 
   onReplay(call: Call): void {
-    if (this.#waiting.delay(call)) return
-    this.#waiting.add(call)
-    // A tick later: the session that has just released the call may be about to report that it drains.
-    originalNextTick(serveLater, this)
+    if (!this.#waiting.delay(call)) {
+      this.#waiting.add(call)
+      // A tick later: the session that has just released the call may be about to report that it drains.
+      originalNextTick(serveLater, this)
+    }
+    const { trace } = call.request
+    // Last: its subscribers may end the call.
+    if (trace !== null) call.runInAsyncScope(trace.retried, trace, call.connection)
   }
 
   #requeue(call: Call): void {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { RetryReason } from '../../types/channels.ts'
 import type { Attempt } from '../call/attempt.ts'
 import type { FailureNotes } from '../call/call-owner.ts'
 import { ErrorCode } from '../errors/error-codes.ts'
@@ -18,21 +19,17 @@ export const MAX_FRUITLESS_ATTEMPTS = 4
 export const MAX_REFUSALS = 8
 
 /**
- * Why a call is sent again:
+ * What is decided about a call whose attempt has failed. It is sent again
  *
- * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the
- *   last stream id of a GOAWAY. Replays are unlimited while the client makes progress, and bounded otherwise; refusals
- *   are always bounded.
- * - `safe`: the server may have acted on it, and may do so again (RFC 9110 §9.2.2). Once.
- * - `http/1.1`: the server wants the request by HTTP/1.1 (RFC 9113 §7), and there is a fallback for that.
- * - `misdirected`: the response was 421 (RFC 9110 §15.5.20). Once.
+ * - `unprocessed`: never sent, REFUSED_STREAM, or above the last stream id of a GOAWAY (RFC 9113 §8.7). Unlimited while
+ *   the client makes progress, and bounded otherwise; refusals are always bounded
+ * - `safe` (RFC 9110 §9.2.2): once
+ * - `http/1.1` (RFC 9113 §7): if there is a fallback for that
+ * - `misdirected` (RFC 9110 §15.5.20): once
  */
-export type ReplayReason = 'unprocessed' | 'safe' | 'http/1.1' | 'misdirected'
-
-/** What is decided about a call whose attempt has failed. */
 export interface Replay {
   /** Null: the call must not be sent again. */
-  readonly reason: ReplayReason | null
+  readonly reason: RetryReason | null
   /** The new notes on the call. They say when it may be sent again, too. */
   readonly failures: FailureNotes
 }
@@ -100,7 +97,7 @@ function toReason(
   error: DodiciError,
   { fruitless, refusals, wasRepeated }: FailureNotes,
   { replaySafe, hasFallback }: ReplayTerms,
-): ReplayReason | null {
+): RetryReason | null {
   if (request.body.isSpent) return null
   const isSafe = replaySafe && request.idempotent && !request.isTunnel
   if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) {

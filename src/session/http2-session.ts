@@ -280,6 +280,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   onTrustChange(): void {
+    if (this.#keepalive?.isVerifying === true) this.#report.late()
     this.onRoom()
   }
 
@@ -318,7 +319,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     if (options.connectTimeout > 0)
       this.#settingsAlarm = new ConnectAlarm(clock, startedAt, options.connectTimeout, () => this.#onMute())
-    this.#report.ready(socket)
+    this.#report.ready(socket, clock.now() - startedAt)
     try {
       owner.onSessionReady(this)
     } finally {
@@ -337,6 +338,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     const isFirst = !this.hasSettings
     const { resets, settings: known } = this.#streams
     known.update(settings)
+    this.#report.settings(settings)
     this.#settingsAlarm?.cancel()
     if (isFirst) this.#streams.greet()
     resets.onLoad()
@@ -347,6 +349,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.goaway = toLatest(this.goaway, { code, lastStreamId, debugData })
+    this.#report.goaway({ code, lastStreamId, debugData })
     this.endedFor ??= 'goaway'
     const { memory, options } = this.#context
     if (isOfPings({ code, lastStreamId, debugData })) {

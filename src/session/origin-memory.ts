@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { FallbackReason } from '../../types/channels.ts'
 import type { Clock } from '../core/clock.ts'
 import { Learned } from './learned.ts'
 import { toToleratedBurst } from './stream/reset-tolerance.ts'
@@ -35,7 +36,7 @@ export type OriginProtocol = 'unknown' | 'http/1.1'
  * - `alpn`: a connection that was offered both has chosen it. The next connection may choose otherwise
  * - `required`: a server that speaks HTTP/2 has asked for it (HTTP_1_1_REQUIRED)
  */
-type Http1Reason = 'alpn' | 'required'
+type Http1Reason = Extract<FallbackReason, 'alpn' | 'required'>
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -59,6 +60,8 @@ export const MAX_AGES = {
 export class OriginMemory {
   /** Whether the caller has chosen HTTP/1.1: that isn't learned, and stays. */
   readonly isHttp1Chosen: boolean
+  /** Why the fallback serves requests, as subscribers were told last; null since HTTP/2 was chosen. Written by it. */
+  toldFallback: FallbackReason | null = null
   readonly #http1: Learned<Http1Reason>
   readonly #streamLimit: Learned<number>
   readonly #tlsTicket: TlsTicket
@@ -85,9 +88,15 @@ export class OriginMemory {
     return !this.isHttp1Chosen && this.#http1.value === 'alpn'
   }
 
+  /** How it was learned that the origin speaks HTTP/1.1; null while it isn't known to. */
+  get http1Reason(): Http1Reason | null {
+    return this.#http1.value
+  }
+
   /** A connection has chosen HTTP/2, or takes no HTTP/1.1. */
   onHttp2(): void {
     if (this.#http1.last === 'alpn') this.#http1.clear()
+    this.toldFallback = null
   }
 
   /** A connection has chosen HTTP/1.1, or a server requires it. */

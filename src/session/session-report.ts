@@ -1,27 +1,26 @@
 /**
- * Publishes one session's life on the channels `dodici:session:*`, and on undici's channels of connections.
+ * Publishes one session's life on the channels `dodici:session:*` and on undici's channels of connections, and logs it.
  *
  * @module
  */
 
+import type { Socket } from 'node:net'
+import type { SessionFacts } from '../../types/channels.ts'
 import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
+import type { Call } from '../call/call.ts'
+import { isTlsSocket } from '../core/builtin.ts'
+import { sessionLog, toLogged } from '../core/debug-log.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
+import { toErrorCodeName } from '../errors/error-codes.ts'
 import { AlpnError } from '../errors/errors.ts'
-import type { RequestTrace } from '../request/request-trace.ts'
 import type { WireHeaders } from '../request/wire-headers.ts'
 import type { EngineConnection } from './engine.ts'
 import type { Goaway } from './loss.ts'
+import type { AnnouncedSettings } from './peer-settings.ts'
+import { UNLIMITED } from './peer-settings.ts'
 import type { Session, SessionContext } from './session.ts'
 import type { SessionStreams } from './stream/session-streams.ts'
 import type { Transport } from './transport.ts'
-
-/** What messages, logs and calls say of a session. */
-export interface SessionFacts {
-  readonly id: number
-  readonly origin: string
-  readonly openedFor: OpenReason
-  readonly protocol: 'h2' | 'h2c'
-}
 
 /** undici's description of a connection's target. */
 interface ConnectParams {
@@ -53,31 +52,61 @@ export class SessionReport {
     if (clientChannels.beforeConnect.hasSubscribers) {
       clientChannels.beforeConnect.publish(this.#toConnectMessage())
     }
+    this.#log(`connecting, ${this.session.openedFor}`)
   }
 
-  ready(socket: Transport): void {
+  /** @param waited milliseconds since the attempt to connect began */
+  ready(socket: Transport, waited: number): void {
     if (sessionChannels.ready.hasSubscribers) sessionChannels.ready.publish({ session: this.session, socket })
     if (clientChannels.connected.hasSubscribers) {
       clientChannels.connected.publish({ ...this.#toConnectMessage(), socket })
     }
+    if (sessionLog !== null) this.#log(`ready after ${Math.round(waited)} ms, ${toSocketText(socket)}`)
   }
 
   draining(goaway: Goaway | null, reason: EndReason | null): void {
     if (sessionChannels.draining.hasSubscribers) {
       sessionChannels.draining.publish({ session: this.session, goaway, reason })
     }
+    if (sessionLog !== null) this.#log(`draining, ${reason ?? 'closed'}`)
   }
 
   /** @param wasReady false when the session ended before it was ready */
   closed(cause: Error | null, wasReady: boolean, reason: EndReason): void {
     if (sessionChannels.closed.hasSubscribers)
       sessionChannels.closed.publish({ session: this.session, cause, reason })
+    if (sessionLog !== null) this.#log(`ended, ${reason}${cause === null ? '' : `: ${toLogged(cause)}`}`)
     // A session that has found HTTP/1.1, for the fallback, has not failed.
     if (cause instanceof AlpnError && cause.alpnProtocol !== null && this.#context.options.fallback !== null)
       return
     if (!wasReady && cause !== null && clientChannels.connectError.hasSubscribers) {
       clientChannels.connectError.publish({ ...this.#toConnectMessage(), error: cause })
     }
+  }
+
+  /** The peer's SETTINGS have come, or have changed. */
+  settings({ maxConcurrentStreams, enableConnectProtocol, maxHeaderListSize }: AnnouncedSettings): void {
+    if (!sessionChannels.settings.hasSubscribers && sessionLog === null) return
+    const settings = { maxConcurrentStreams, enableConnectProtocol, maxHeaderListSize }
+    if (sessionChannels.settings.hasSubscribers)
+      sessionChannels.settings.publish({ session: this.session, settings })
+    if (sessionLog === null) return
+    const values = Object.entries(settings).filter(([, value]) => value !== undefined && value !== UNLIMITED)
+    this.#log(['SETTINGS', ...values.map(([name, value]) => `${name}=${value}`)].join(' '))
+  }
+
+  /** GOAWAY has come. */
+  goaway({ code, lastStreamId, debugData }: Goaway): void {
+    if (sessionLog === null) return
+    const text =
+      debugData === null ? '' : `, ${JSON.stringify(debugData.toString('latin1', 0, MAX_DEBUG_DATA))}`
+    this.#log(`GOAWAY ${toErrorCodeName(code)}, last stream ${lastStreamId}${text}`)
+  }
+
+  /** No sign of life has come in time. */
+  late(): void {
+    if (sessionChannels.late.hasSubscribers) sessionChannels.late.publish({ session: this.session })
+    this.#log('silent: calls wait for the ACK of a PING')
   }
 
   /** The ACK of a PING has come. @param rtt milliseconds */
@@ -116,6 +145,10 @@ export class SessionReport {
     }
   }
 
+  #log(what: string): void {
+    sessionLog?.(`session ${this.session.id} ${this.session.origin}: ${what}`)
+  }
+
   #toConnectMessage(): { connectParams: ConnectParams; connector: unknown } {
     const { origin, options } = this.#context
     const { connect } = options
@@ -134,11 +167,27 @@ export class SessionReport {
   }
 }
 
+/** How much of a GOAWAY's debug data is logged. Bytes. */
+const MAX_DEBUG_DATA = 200
+
+/** Whom a socket is connected to, and how. A Duplex of a caller's has no addresses. */
+function toSocketText(socket: Transport): string {
+  const { remoteAddress, remotePort } = socket as Partial<Socket>
+  const peer = remoteAddress === undefined ? 'a stream' : `${remoteAddress} port ${remotePort}`
+  if (!isTlsSocket(socket)) return `to ${peer}, without TLS`
+  const version = socket.getProtocol() ?? 'TLS'
+  return `to ${peer}, ${version}, ALPN ${socket.alpnProtocol || 'none'}${socket.isSessionReused() ? ', resumed' : ''}`
+}
+
 /**
  * An attempt was sent. `headers` has the form of HTTP/1.1 that undici's subscribers expect, pseudo-header fields
  * included. Credentials for a proxy are left out.
  */
-export function reportSent(request: RequestTrace, socket: Transport | null, wire: WireHeaders): void {
+export function reportSent(call: Call, socket: Transport | null, wire: WireHeaders): void {
+  const { trace: request } = call.request
+  const { connection } = call
+  if (request === null || connection === null) return
+  request.sent(connection)
   if (!clientChannels.sendHeaders.hasSubscribers) return
   let headers = ''
   for (let i = 0; i < wire.length; i += 2)

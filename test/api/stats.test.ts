@@ -53,6 +53,7 @@ describe('stats', () => {
       size: 0,
       sessions: [],
       ended: NONE,
+      http1: { connections: 0, running: 0 },
     })
     expect(new Pool('http://127.0.0.1:1').stats).toEqual({
       connected: 0,
@@ -63,6 +64,7 @@ describe('stats', () => {
       size: 0,
       sessions: [],
       ended: NONE,
+      http1: { connections: 0, running: 0 },
     })
     expect(new Agent().stats).toEqual({})
   })

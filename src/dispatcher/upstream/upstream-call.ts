@@ -443,7 +443,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 }
 
-/** The options with what is left of `requestTimeout`; null when nothing is. @param limit of a request without its own */
+/** The options with what is left of `requestTimeout`; null when none is. @param limit of a request without its own */
 export function toRemaining(
   options: DispatchOptions,
   limit: number,

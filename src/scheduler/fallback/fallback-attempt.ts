@@ -185,6 +185,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     }
     this.#move('sending')
     this.#call.connected()
+    const { connection, request } = this.#call
+    if (connection !== null) request.trace?.sent(connection)
     // Bytes are handed over at once. undici 7 doesn't report how many of them it has sent.
     if (this.#body?.kind === 'none') this.#call.tellSent()
     else if (this.#body?.kind === 'bytes' && this.#body.length <= SLICE) {

@@ -8,6 +8,8 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { Call } from '../../call/call.ts'
 import type { Clock } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
+import { sessionLog } from '../../core/debug-log.ts'
+import { fallbackChannel } from '../../core/diagnostics.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { UnorderedList } from '../../core/unordered-list.ts'
 import type { DodiciError } from '../../errors/errors.ts'
@@ -95,6 +97,11 @@ export class Fallback implements FallbackOwner, FallbackListener {
     this.#events.onConnectionError(error)
   }
 
+  /** How many requests it serves now. */
+  get running(): number {
+    return this.#attempts.size
+  }
+
   /** Whether there is a fallback: the caller may have turned it off. */
   get isThere(): boolean {
     return this.#dispatcher !== null
@@ -122,12 +129,26 @@ export class Fallback implements FallbackOwner, FallbackListener {
       call.fail(new NotSupportedError('The fallback leads back to the dispatcher that it is to serve'))
       return
     }
+    this.#tell(call, error)
     call.request.trace?.withdraw(error)
     const attempt = new FallbackAttempt(this, this.#dispatcher, call, this.#toServername(call), isHint)
     this.#attempts.add(attempt)
     this.#waiting++
     this.#hold.set(true)
     attempt.open()
+  }
+
+  /** Tells subscribers and the log that requests are served over HTTP/1.1, and why: once for each reason. */
+  #tell({ request }: Call, required: DodiciError | null): void {
+    const memory = this.#memory
+    const { http1Reason } = memory
+    const learned = http1Reason ?? (required === null ? 'upgrade' : 'required')
+    const reason = memory.isHttp1Chosen ? 'option' : learned
+    if (reason === memory.toldFallback) return
+    memory.toldFallback = reason
+    const origin = request.origin.href
+    if (fallbackChannel.hasSubscribers) fallbackChannel.publish({ origin, reason })
+    sessionLog?.(`fallback ${origin}: HTTP/1.1, ${reason}`)
   }
 
   /**

@@ -191,7 +191,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
       return
     }
     this.#stream = stream
-    if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
+    if (request.trace !== null) reportSent(this.#flow.call, this.#owner.socket, wire)
     listen(stream, this)
     // The subscribers of undici's channels may have ended the call.
     if (request.isTunnel || this.#flow.isDone) return

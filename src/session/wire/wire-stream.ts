@@ -118,7 +118,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     if (!openStream(http2, this.#stream, call, wire, !hasBody)) return
     // The ids are used up (RFC 9113 §5.1.1).
     if (!http2.canTake) this.#owner.close('requests')
-    if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
+    if (request.trace !== null) reportSent(this.#flow.call, this.#owner.socket, wire)
     // Its subscribers may have ended the call.
     if (this.#flow.isDone) return
     if (!hasBody) {

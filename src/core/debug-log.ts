@@ -1,0 +1,39 @@
+/**
+ * The lines of `NODE_DEBUG=dodici`: what becomes of sessions and of requests, for a reader in an incident. Node reads
+ * the variable when the process starts.
+ *
+ * @module
+ */
+
+import { debuglog } from 'node:util'
+
+/** Writes one line. What comes from a peer is shown so that it stays one line. */
+export type DebugLog = (line: string) => void
+
+/** Bytes that would end the line, or steer a terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
+
+function toEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** @param section of `NODE_DEBUG=dodici-section`; `NODE_DEBUG=dodici` is all of them */
+function toLog(section: string): DebugLog | null {
+  const log = [debuglog('dodici'), debuglog(`dodici-${section}`)].find(({ enabled }) => enabled)
+  return log === undefined ? null : (line) => log('%s', line.replaceAll(CONTROL, toEscape))
+}
+
+/** `dodici-session`: connections, by either protocol. Null when it is off. */
+export const sessionLog: DebugLog | null = toLog('session')
+
+/** `dodici-request`: calls and their attempts. Null when it is off. */
+export const requestLog: DebugLog | null = toLog('request')
+
+/** An error as a line shows it: its code or name, its message, and what it comes from. */
+export function toLogged(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code: unknown = Reflect.get(error, 'code')
+  const text = `${typeof code === 'string' ? code : error.name}: ${error.message}`
+  return error.cause instanceof Error ? `${text} < ${toLogged(error.cause)}` : text
+}

@@ -32,6 +32,7 @@ export const GROUPS = {
   Operate: [
     'docs/engines.md',
     'docs/priorities.md',
+    'docs/observability.md',
     'docs/tracing.md',
     'docs/threads.md',
     'docs/runtimes.md',

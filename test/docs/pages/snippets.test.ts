@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const COMPILER_OPTIONS = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 }
 const LANGUAGES = ['js', 'mjs', 'ts']
 /** What a page may tell its reader to install. */
-const PACKAGES = ['undici', '@opentelemetry']
+const PACKAGES = ['undici', '@opentelemetry', 'prom-client']
 
 const SNIPPETS = SNIPPET_PAGES.flatMap((page) =>
   findSnippets(readRepository(page))

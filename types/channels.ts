@@ -12,8 +12,8 @@ export interface SessionFacts {
 }
 
 /**
- * A request, in each message about it: one object for its whole life, over all its attempts; the same that the messages
- * of undici's channels have. `path` has the query, which may hold secrets.
+ * A request, in each message about it: one object for its whole life, over all its attempts; over HTTP/2 the same that
+ * the messages of undici's channels have. `path` has the query, which may hold secrets.
  */
 export interface RequestFacts {
   /** As `URL.origin` writes it. */

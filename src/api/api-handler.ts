@@ -126,7 +126,8 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     trailers: IncomingHttpHeaders,
   ): void {
     if (Array.isArray(target)) target.push(...toRawHeaders(controller.rawTrailers ?? trailers))
-    else for (const name in trailers) setMember(target, name, trailers[name])
+    // Over HTTP/1.1 they inherit from Object.prototype, as undici's do.
+    else for (const name of Object.keys(trailers)) setMember(target, name, trailers[name])
   }
 
   /** Dispatches. When an interceptor throws, the listener is taken off the signal. */

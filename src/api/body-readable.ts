@@ -92,12 +92,12 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     if (feed.hasRoom) this.#controller.resume()
   }
 
-  /** After a failure of the call, the stream fails once the last piece was read. */
   /** What carries the response: see {@link DispatchController.connection}. Null for one of another dispatcher. */
   get connection(): ConnectionInfo | null {
     return this.#controller.connection ?? null
   }
 
+  /** After a failure of the call, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
     const feed = this.#startStreaming()
     feed.beforeRead(size)

@@ -30,10 +30,20 @@ export const sessionLog: DebugLog | null = toLog('session')
 /** `dodici-request`: calls and their attempts. Null when it is off. */
 export const requestLog: DebugLog | null = toLog('request')
 
-/** An error as a line shows it: its code or name, its message, and what it comes from. */
-export function toLogged(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const code: unknown = Reflect.get(error, 'code')
-  const text = `${typeof code === 'string' ? code : error.name}: ${error.message}`
-  return error.cause instanceof Error ? `${text} < ${toLogged(error.cause)}` : text
+/** How many causes below an error are shown: a chain may be a circle. */
+const MAX_CAUSES = 4
+
+/** An error, or any value of a caller, as a line shows it: its code or name, its message, and what it comes from. */
+export function toLogged(error: unknown, causes = MAX_CAUSES): string {
+  try {
+    if (!(error instanceof Error)) return String(error)
+    const code: unknown = Reflect.get(error, 'code')
+    const text = `${typeof code === 'string' ? code : error.name}: ${error.message}`
+    return causes > 0 && error.cause instanceof Error
+      ? `${text} < ${toLogged(error.cause, causes - 1)}`
+      : text
+  } catch {
+    // A getter that throws, or a message that is no text: the log must not end what it tells of.
+    return 'an error that cannot be shown'
+  }
 }

@@ -427,7 +427,7 @@ function toHint(cause: unknown): string {
 
 function toPlainConnectError(cause: unknown, origin: string): ConnectError {
   const code = toCode(cause)
-  // An error without a code is of the caller's connect function: as in undici, its message stays as it is.
+  // One without a code comes from a connect function or `lookup` of the caller's: as in undici, its message stays.
   if (typeof code !== 'string' && isError(cause) && cause.message.trim() !== '')
     return new ConnectError(cause.message, { cause })
   const message = `Could not connect to ${origin}: ${toReason(cause)}${toHint(cause)}`

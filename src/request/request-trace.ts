@@ -141,7 +141,10 @@ export class RequestTrace {
   }
 
   #log(what: string): void {
-    requestLog?.(`request ${this.#number} ${this.method} ${this.origin}${withoutSecrets(this.path)}: ${what}`)
+    if (requestLog === null) return
+    // The path of a CONNECT is the authority that the tunnel leads to.
+    const target = this.path.startsWith('/') ? this.origin : `${this.origin} `
+    requestLog(`request ${this.#number} ${this.method} ${target}${withoutSecrets(this.path)}: ${what}`)
   }
 
   /** The fields that are sent, as a flat list. Credentials for a proxy are left out: they aren't the caller's. */

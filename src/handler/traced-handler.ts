@@ -78,12 +78,15 @@ class TracedHandler extends ForwardingHandler {
     statusMessage: string,
   ): void {
     if (statusCode >= 200) this.#publishHeaders(controller, statusCode)
+    // A subscriber may have ended the call: then the handler has heard of that.
+    if (controller.aborted) return
     super.onResponseStart(controller, statusCode, headers, statusMessage)
   }
 
   override onResponseData(controller: DispatchController, chunk: Buffer): void {
     const { bodyChunkReceived } = requestChannels
     if (this.#hears(bodyChunkReceived)) bodyChunkReceived.publish({ request: this.#request, chunk })
+    if (controller.aborted) return
     super.onResponseData(controller, chunk)
   }
 

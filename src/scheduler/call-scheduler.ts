@@ -233,8 +233,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #requeue(call: Call): void {
     this.#waiting.add(call)
     this.#serveWaiting()
-    // The call begins to wait for a connection only now.
-    call.wait()
+    // The call begins to wait for a connection only now. In its caller's context: subscribers may be told.
+    call.runInAsyncScope(call.wait, call)
   }
 
   onSettled(call: Call, from: CallState): void {

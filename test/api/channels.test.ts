@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
-import type { AgentOptions, DodiciChannels } from '../../types/index.ts'
+import type { AgentOptions, DispatchController, DodiciChannels } from '../../types/index.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -129,6 +129,50 @@ describe('the channels of requests', () => {
     const asked = agent.request({ origin: peer.origin, path: '/', method: 'GET', signal: abort.signal })
     await expect(asked).rejects.toMatchObject({ name: 'AbortError' })
     expect(agent.stats[peer.origin]).toMatchObject({ pending: 0, running: 0 })
+  })
+})
+
+describe.each([
+  [
+    'HTTP/2',
+    async () => ({ origin: (await startServer((stream) => stream.end('hello'))).origin, h2c: true }),
+  ],
+  ['HTTP/1.1', async () => ({ origin: (await startHttp1(undefined, { tls: false })).origin, h2c: false })],
+] as const)('a subscriber that ends the call, over %s', (_protocol, start) => {
+  it.each([
+    'dodici:request:attempt',
+    'dodici:request:response',
+    'undici:request:bodyChunkReceived',
+  ])('at %s › the handler hears of its end, and of nothing behind it', async (name) => {
+    const { origin, h2c } = await start()
+    const heard: string[] = []
+    let controller: DispatchController | null = null
+    const onMessage = (): void => controller?.abort(new Error('enough'))
+    subscribe(name, onMessage)
+    onTestFinished(() => void unsubscribe(name, onMessage))
+    const agent = toAgent({ h2c })
+    await new Promise<void>((resolve) => {
+      agent.dispatch(
+        { origin, path: '/', method: 'GET' },
+        {
+          onRequestStart: (given) => {
+            controller = given
+          },
+          onRequestSent: () => void heard.push('sent'),
+          onResponseStart: () => void heard.push('response'),
+          onResponseData: () => void heard.push('data'),
+          onResponseEnd: () => resolve(),
+          onResponseError: () => {
+            heard.push('error')
+            setImmediate(resolve)
+          },
+        },
+      )
+    })
+    const isHeard = name !== 'undici:request:bodyChunkReceived' || h2c
+    if (isHeard) expect(heard.indexOf('error')).toBe(heard.length - 1)
+    // Over HTTP/1.1 undici's channels are those of the fallback's undici, which knows another controller.
+    expect(heard.filter((what) => what === 'error')).toHaveLength(isHeard ? 1 : 0)
   })
 })
 

@@ -126,6 +126,10 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     return this.#controller !== null
   }
 
+  get #isDone(): boolean {
+    return this.#state === 'done'
+  }
+
   /** Sends the request. Every error fails the call. */
   open(): void {
     const { request } = this.#call
@@ -187,6 +191,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#call.connected()
     const { connection, request } = this.#call
     if (connection !== null) request.trace?.sent(connection)
+    // Its subscribers may have ended the call.
+    if (this.#isDone) return
     // Bytes are handed over at once. undici 7 doesn't report how many of them it has sent.
     if (this.#body?.kind === 'none') this.#call.tellSent()
     else if (this.#body?.kind === 'bytes' && this.#body.length <= SLICE) {

@@ -1,12 +1,16 @@
 /** Second attempts of an UpstreamPool with real servers; test/unit/dispatcher/upstream/hedged-call.test.ts has the rules. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { createServer } from 'node:http'
 import { constants } from 'node:http2'
+import * as undici7 from 'undici'
+import * as undici6 from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Pool, UpstreamPool } from '../../src/index.ts'
-import type { UpstreamPoolOptions } from '../../types/index.ts'
+import type { Dispatcher, UpstreamPoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { listen } from '../support/servers/listen.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -157,6 +161,42 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
     }
   })
 
+  it('tells that a server may have processed the request when the first attempt still connects', async () => {
+    const hung = await start(silent)
+    const stuck = { origin: 'http://stuck.example', connect: () => {} }
+    const pool = new UpstreamPool([stuck, hung.origin], { engine, slowStart: 0, hedge: { after: AFTER } })
+    onTestFinished(() => pool.destroy())
+    const error = await pool.request({ ...GET, requestTimeout: 20 * AFTER }).catch((thrown) => thrown)
+    expect(error).toMatchObject({ name: 'RequestTimeoutError', processed: 'maybe', attempts: 1 })
+    expect(hung.bodies).toHaveLength(1)
+  })
+
+  it('fails when its handler throws as the second attempt is made', async () => {
+    const [hung, well] = [await start(silent), await start(silent)]
+    const pool = toPool([hung, well])
+    const thrown = new Error('thrown')
+    let release: () => void = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    class Throwing extends Recorder {
+      onRequestSent(): void {
+        throw thrown
+      }
+    }
+    const recorder = new Throwing()
+    const body = async function* () {
+      yield 'x'
+      await released
+    }
+    pool.dispatch({ path: '/', method: 'POST', idempotent: true, body: () => body() }, recorder)
+    await expect.poll(() => Object.values(pool.stats).map(({ requests }) => requests)).toEqual([1, 1])
+    release()
+    await recorder.settled
+    expect(recorder.events).toEqual(['start', 'error'])
+    expect(recorder.error).toBe(thrown)
+  })
+
   it('aborts both attempts with the call', async () => {
     const servers = [await start(silent), await start(silent)]
     const pool = toPool(servers)
@@ -215,6 +255,55 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
     const { fetch } = await import('../../src/index.ts')
     const response = await fetch(hung.origin, { dispatcher: pool })
     expect(await response.text()).toBe('served')
+  })
+})
+
+describe.each([
+  ['6', undici6.Pool],
+  ['7', undici7.Pool],
+])('hedge over Pools of undici %s, which tell of a request when they have a connection', (_version, TheirPool) => {
+  /** The first upstream never gets a connection, the second one responds to `/`. */
+  async function toPool(): Promise<UpstreamPool> {
+    const { port } = await listen(
+      createServer(({ url }, response) => {
+        if (url !== '/') return
+        response.write('served')
+        setTimeout(() => response.end(), AFTER)
+      }),
+    )
+    const factory = (origin: URL): Dispatcher =>
+      Reflect.construct(TheirPool, [origin, origin.hostname === 'stuck.example' ? { connect: () => {} } : {}])
+    const origins = ['http://stuck.example', `http://127.0.0.1:${port}`]
+    const pool = new UpstreamPool(origins, { factory, slowStart: 0, hedge: { after: AFTER } })
+    onTestFinished(() => void pool.destroy())
+    return pool
+  }
+
+  it('begins the call before the response', async () => {
+    const pool = await toPool()
+    const recorder = new Recorder()
+    pool.dispatch(GET, recorder)
+    await recorder.settled
+    expect(recorder.events.filter((event) => event !== 'data')).toEqual(['start', 'response 200', 'end'])
+    expect(recorder.text).toBe('served')
+  })
+
+  it('aborts it before the response', async () => {
+    const pool = await toPool()
+    const controller = new AbortController()
+    const call = pool.request({ ...GET, path: '/silent', signal: controller.signal })
+    call.catch(() => {})
+    await expect.poll(() => Object.values(pool.stats).map(({ requests }) => requests)).toEqual([1, 1])
+    controller.abort()
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('aborts it after the headers', async () => {
+    const pool = await toPool()
+    const controller = new AbortController()
+    const { body } = await pool.request({ ...GET, signal: controller.signal })
+    controller.abort()
+    await expect(body.text()).rejects.toMatchObject({ name: 'AbortError' })
   })
 })
 

@@ -11,7 +11,7 @@ import type { DispatchOptions, RequestPriority } from '../../../types/request.ts
 import { CallerContext } from '../../core/caller-context.ts'
 import type { Deadlines, Timed } from '../../core/clock.ts'
 import { upstreamChannels } from '../../core/diagnostics.ts'
-import { DodiciError, RequestAbortedError, RequestTimeoutError } from '../../errors/errors.ts'
+import { DodiciError, RequestAbortedError, RequestTimeoutError, toError } from '../../errors/errors.ts'
 import { isReplayableBody, isSafeToRepeat, toProcessed } from './failure.ts'
 import type { UpstreamCallOwner } from './upstream-call.ts'
 import { toRemaining, UpstreamCall } from './upstream-call.ts'
@@ -51,7 +51,9 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
   #second: Attempt | null = null
   /** The attempt that the handler hears of; null until one has begun to hear of a response. */
   #winner: Attempt | null = null
-  /** How the attempt has failed that the other one has outlived; null: none has. */
+  /** The attempt that what the caller wants of the call concerns; null: none that is left has begun. */
+  #followed: Attempt | null = null
+  /** How the attempt has ended that isn't reported, if a server may have acted on it; null otherwise. */
   #failure: Error | null = null
   /** Streams of the attempt that isn't reported. */
   #streams = 0
@@ -90,8 +92,17 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     return this.#streams
   }
 
-  /** A no-op: an attempt that begins later hears of it. */
-  onAbort(): void {}
+  /** The attempt that is left hasn't begun: it is aborted as soon as it does. */
+  onAbort(reason: Error): void {
+    this.#first.isOver = true
+    if (this.#second !== null) this.#second.isOver = true
+    this.#report(reason)
+  }
+
+  /** The handler has thrown: that ends the call, and no attempt outlives it. */
+  onThrown(thrown: unknown): void {
+    this.#controller.abort(toError(thrown))
+  }
 
   /** Whether an attempt that fails may go to a further upstream. */
   get mayFailOver(): boolean {
@@ -106,7 +117,8 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
 
   onReprioritize(priority: RequestPriority): void {
     this.#options = { ...this.#options, priority }
-    if (this.#winner === null) this.#second?.controller?.reprioritize?.(priority)
+    const other = this.#followed === this.#second ? this.#first : this.#second
+    if (other?.isRunning === true) other.controller?.reprioritize?.(priority)
   }
 
   /** The first attempt is late. */
@@ -137,22 +149,34 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     second.call.startAt(next, now)
   }
 
-  onAttemptStart(attempt: Attempt, controller: DispatchController, context: unknown): void {
-    if (this.#isSettled || attempt.isOver) {
-      controller.abort(new RequestAbortedError(LOST))
-      return
-    }
-    // Until it wins, what the caller wants of the call concerns the first attempt, or the one that is left.
-    if (attempt === this.#second && this.#first.isRunning) return
+  /** An attempt has begun. A dispatcher of undici tells of it when it has a connection: the second may be the first. */
+  onAttemptStart(attempt: Attempt, controller: DispatchController): void {
+    if (this.#isSettled || attempt.isOver) controller.abort(new RequestAbortedError(LOST))
+    else if (this.#followed === null) this.#follow(attempt)
+  }
+
+  /**
+   * What the caller wants of the call concerns this attempt from now on; the handler gets the controller, unless it has
+   * it. A no-op if the attempt hasn't begun.
+   */
+  #follow(attempt: Attempt): void {
+    const { controller, context } = attempt
+    if (controller === null || attempt === this.#followed) return
+    this.#followed = attempt
     if (!UpstreamController.follow(this.#controller, controller) || this.#hasStarted) return
     this.#hasStarted = true
-    this.handler.onRequestStart?.(this.#controller, context)
+    try {
+      this.handler.onRequestStart?.(this.#controller, context)
+    } catch (thrown) {
+      this.onThrown(thrown)
+    }
   }
 
   /** An attempt hears of a response. @returns the controller for the handler; null: the handler hears nothing of it */
   toWinner(attempt: Attempt): DispatchController | null {
     if (this.#winner === null && !this.#isSettled) this.#win(attempt)
-    return attempt === this.#winner ? this.#controller : null
+    // What the loser's end has called may have ended the call.
+    return attempt === this.#winner && attempt.isRunning ? this.#controller : null
   }
 
   #win(attempt: Attempt): void {
@@ -160,7 +184,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     this.#deadlines.delete(this)
     const second = this.#second
     if (second === null) return
-    if (attempt.controller !== null) UpstreamController.follow(this.#controller, attempt.controller)
+    this.#follow(attempt)
     const { upstream } = second.call
     if (attempt === second && upstream !== null) upstream.hedgeWins++
     this.#cancel(attempt === second ? this.#first : second)
@@ -193,6 +217,10 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
       }
       this.#cancel(other)
     }
+    this.#report(error)
+  }
+
+  #report(error: Error): void {
     if (!this.#settle()) return
     if (error instanceof DodiciError) {
       error.attempts += this.#streams
@@ -202,14 +230,17 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
   }
 
   #outlive(error: Error, other: Attempt): void {
-    this.#failure = error
     this.#note(error)
+    if (this.#followed === other) return
+    this.#followed = null
     UpstreamController.unfollow(this.#controller)
-    if (other.controller !== null) UpstreamController.follow(this.#controller, other.controller)
+    this.#follow(other)
   }
 
+  /** An attempt has ended that isn't reported. */
   #note(error: Error): void {
     if (error instanceof DodiciError) this.#streams += error.attempts
+    if (toProcessed(error) !== 'no') this.#failure ??= error
   }
 
   onAttemptEnd(attempt: Attempt, trailers: IncomingHttpHeaders): void {
@@ -239,6 +270,8 @@ class Attempt implements DispatchHandler {
   readonly call: UpstreamCall
   /** Null until it has begun. */
   controller: DispatchController | null = null
+  /** What its dispatcher gives the handler with the controller. */
+  context: unknown = null
   /** It has failed, has ended, or has lost. */
   isOver = false
   readonly #hedged: HedgedCall
@@ -257,7 +290,8 @@ class Attempt implements DispatchHandler {
 
   onRequestStart(controller: DispatchController, context: unknown): void {
     this.controller = controller
-    this.#hedged.onAttemptStart(this, controller, context)
+    this.context = context
+    this.#hedged.onAttemptStart(this, controller)
   }
 
   onResponseStarted(): void {
@@ -318,18 +352,30 @@ class AttemptCall extends UpstreamCall {
 
 /** One whose handler hears of the request's body, too. */
 class SendingAttemptCall extends AttemptCall {
-  readonly #target: DispatchHandler
+  readonly #hedged: HedgedCall
+  readonly #attempt: Attempt
 
   constructor(hedged: HedgedCall, owner: UpstreamCallOwner, options: DispatchOptions, attempt: Attempt) {
     super(hedged, owner, options, attempt)
-    this.#target = hedged.handler
+    this.#hedged = hedged
+    this.#attempt = attempt
   }
 
   onBodySent(chunk: Buffer): void {
-    this.#target.onBodySent?.(chunk)
+    if (!this.#attempt.isRunning) return
+    try {
+      this.#hedged.handler.onBodySent?.(chunk)
+    } catch (thrown) {
+      this.#hedged.onThrown(thrown)
+    }
   }
 
   onRequestSent(): void {
-    this.#target.onRequestSent?.()
+    if (!this.#attempt.isRunning) return
+    try {
+      this.#hedged.handler.onRequestSent?.()
+    } catch (thrown) {
+      this.#hedged.onThrown(thrown)
+    }
   }
 }

@@ -39,14 +39,17 @@ class Played {
   readonly verbs: string[] = []
   /** An abort has no effect yet: what was on its way comes. */
   isDeaf = false
+  /** Runs while it is aborted, before its end is told. */
+  onAbort: () => void = () => {}
 
-  constructor(upstream: string, options: DispatchOptions, handler: DispatchHandler) {
+  constructor(upstream: string, options: DispatchOptions, handler: DispatchHandler, isConnected = true) {
     this.upstream = upstream
     this.options = options
     this.handler = handler
     this.controller = {
       ...INERT,
       abort: (reason?: Error) => {
+        this.onAbort()
         if (this.isDeaf) this.reason = reason ?? null
         else this.fail(reason ?? new RequestAbortedError(), reason)
       },
@@ -54,7 +57,12 @@ class Played {
       resume: () => this.verbs.push('resume'),
       reprioritize: ({ urgency }: { urgency?: number }) => this.verbs.push(`urgency ${urgency}`),
     } as DispatchController
-    handler.onRequestStart?.(this.controller, null)
+    if (isConnected) this.begin()
+  }
+
+  /** It has a connection: only then a dispatcher of undici tells of it. */
+  begin(): void {
+    this.handler.onRequestStart?.(this.controller, `context of ${this.upstream}`)
   }
 
   respond(status = 200): void {
@@ -80,9 +88,18 @@ interface Given {
   readonly budget?: RetryBudgetRules
   readonly maxRetries?: number
   readonly recorder?: Recorder
+  /** The attempts that {@link Played.begin} begins; the others have begun at once. */
+  readonly connecting?: readonly number[]
 }
 
-function play({ options = GET, count = 2, budget, maxRetries = 1, recorder = new Recorder() }: Given = {}) {
+function play({
+  options = GET,
+  count = 2,
+  budget,
+  maxRetries = 1,
+  recorder = new Recorder(),
+  connecting = [],
+}: Given = {}) {
   const clock = new FakeClock()
   const set = new UpstreamSet(clock, () => 0, RULES)
   const played: Played[] = []
@@ -92,7 +109,8 @@ function play({ options = GET, count = 2, budget, maxRetries = 1, recorder = new
       origin,
       1,
       new FakeDispatcher(),
-      (given, handler) => played.push(new Played(origin, given, handler)) > 0,
+      (given, handler) =>
+        played.push(new Played(origin, given, handler, !connecting.includes(played.length))) > 0,
       RULES,
       clock.now(),
     )
@@ -398,6 +416,226 @@ describe('a hedged call', () => {
     expect(at(1).handler.onBodySent).toBeUndefined()
     at(0).handler.onRequestSent?.()
     expect(recorder.events).toEqual(['start', 'sent x', 'all sent'])
+  })
+
+  it.each(['onBodySent', 'onRequestSent'] as const)('fails when its handler throws in %s', (method) => {
+    const thrown = new Error('thrown')
+    class Throwing extends Recorder {
+      onBodySent(): void {
+        if (method === 'onBodySent') throw thrown
+      }
+      onRequestSent(): void {
+        throw thrown
+      }
+    }
+    const { late, at, recorder, settled } = play({ recorder: new Throwing() })
+    late()
+    // As the engines do it: what a handler throws fails its stream.
+    try {
+      if (method === 'onBodySent') at(0).handler.onBodySent?.(Buffer.from('x'))
+      else at(0).handler.onRequestSent?.()
+    } catch (error) {
+      at(0).fail(error as Error)
+    }
+    expect(recorder.events).toEqual(['start', 'error'])
+    expect(recorder.error).toBe(thrown)
+    expect([at(0).reason, at(1).reason?.name, settled()]).toEqual([thrown, 'AbortError', 1])
+  })
+
+  it('tells nothing of an upload that goes on after the other attempt has won', () => {
+    class Sending extends Recorder {
+      onBodySent(): void {
+        this.events.push('sent')
+      }
+      onRequestSent(): void {
+        this.events.push('all sent')
+      }
+    }
+    const { at, late, recorder } = play({ recorder: new Sending() })
+    late()
+    at(0).isDeaf = true
+    at(1).respond()
+    at(0).handler.onBodySent?.(Buffer.from('x'))
+    at(0).handler.onRequestSent?.()
+    expect(recorder.events).toEqual(['start', 'response 200'])
+  })
+
+  describe('whose dispatchers tell of an attempt when it has a connection', () => {
+    class WithContext extends Recorder {
+      readonly contexts: unknown[] = []
+      override onRequestStart(controller: DispatchController, context?: unknown): void {
+        super.onRequestStart(controller)
+        this.contexts.push(context)
+      }
+    }
+
+    it('begins with the second attempt while the first connects, with its context, and is answered by it', () => {
+      const recorder = new WithContext()
+      const { at, late, settled } = play({ connecting: [0], recorder })
+      late()
+      expect(recorder.events).toEqual(['start'])
+      at(1).respond()
+      at(1).end()
+      expect(recorder.events).toEqual(['start', 'response 200', 'data', 'end'])
+      expect(recorder.contexts).toEqual([`context of ${at(1).upstream}`])
+      // The first gets its connection now: it is aborted.
+      at(0).begin()
+      expect(at(0).reason?.name).toBe('AbortError')
+      expect([recorder.events.length, settled()]).toEqual([4, 1])
+    })
+
+    it.each([
+      { order: [0, 1], first: 0 },
+      { order: [1, 0], first: 1 },
+    ])('begins once, with the attempt that has a connection first: %o', ({ order, first }) => {
+      const recorder = new WithContext()
+      const { at, late } = play({ connecting: [0, 1], recorder })
+      late()
+      expect(recorder.events).toEqual([])
+      for (const index of order) at(index).begin()
+      expect(recorder.contexts).toEqual([`context of ${at(first).upstream}`])
+    })
+
+    it.each([{ winner: 0 }, { winner: 1 }])('pauses and resumes the attempt that wins: %o', ({ winner }) => {
+      const { at, late, recorder } = play({ connecting: [0] })
+      late()
+      recorder.controller?.pause()
+      at(0).begin()
+      recorder.controller?.resume()
+      recorder.controller?.pause()
+      at(winner).respond()
+      expect(at(winner).verbs.at(-1)).toBe('pause')
+      recorder.controller?.resume()
+      expect(at(winner).verbs.at(-1)).toBe('resume')
+    })
+
+    it('changes the priority of both, whichever has begun first', () => {
+      const { at, late, recorder } = play({ connecting: [0] })
+      late()
+      at(0).begin()
+      recorder.controller?.reprioritize?.({ urgency: 2 })
+      expect([at(0).verbs, at(1).verbs]).toEqual([['urgency 2'], ['urgency 2']])
+    })
+
+    it('begins with the second attempt when the first has found no connection', () => {
+      const { at, late, recorder } = play({ connecting: [0, 1] })
+      late()
+      at(0).fail(Object.assign(new Error('refused'), { syscall: 'connect' }))
+      expect(recorder.events).toEqual([])
+      at(1).begin()
+      at(1).respond()
+      at(1).end()
+      expect(recorder.events).toEqual(['start', 'response 200', 'data', 'end'])
+    })
+
+    it.each<[string, (scene: ReturnType<typeof play>) => void, (string | undefined)[]]>([
+      ['before the response', () => {}, [undefined, 'given up']],
+      ['after the headers', ({ at }) => at(1).respond(), [undefined, 'given up']],
+      [
+        'after the first has found no connection',
+        ({ at }) => at(0).fail(Object.assign(new Error('refused'), { syscall: 'connect' })),
+        [undefined, 'given up'],
+      ],
+      [
+        'after both have begun',
+        ({ at }) => at(0).begin(),
+        ['Another upstream has responded first', 'given up'],
+      ],
+    ])('is aborted %s', (_when, happen, reasons) => {
+      const scene = play({ connecting: [0] })
+      const { at, late, recorder } = scene
+      late()
+      happen(scene)
+      recorder.controller?.abort(new Error('given up'))
+      expect(recorder.error.message).toBe('given up')
+      expect([0, 1].map((index) => at(index).reason?.message)).toEqual(reasons)
+    })
+
+    it('is aborted at once when the attempt that is left still connects', () => {
+      const { at, late, recorder, settled } = play({ connecting: [1] })
+      late()
+      at(0).fail(lost())
+      const reason = new RequestAbortedError('given up')
+      recorder.controller?.abort(reason)
+      expect(recorder.events).toEqual(['start', 'error'])
+      expect(recorder.error).toBe(reason)
+      expect(reason).toMatchObject({ attempts: 1, processed: 'maybe' })
+      // The dispatchers stay open until the upstream has done with it.
+      expect(settled()).toBe(0)
+      at(1).begin()
+      expect(at(1).reason?.name).toBe('AbortError')
+      expect([recorder.events.length, settled()]).toEqual([2, 1])
+    })
+
+    it.each([
+      { connecting: [0] },
+      { connecting: [0, 1] },
+    ])('fails when its handler throws in onRequestStart: %o', ({ connecting }) => {
+      const thrown = new Error('thrown')
+      class Throwing extends Recorder {
+        override onRequestStart(): void {
+          throw thrown
+        }
+      }
+      const { at, late, recorder, settled } = play({ connecting, recorder: new Throwing() })
+      late()
+      if (connecting.includes(1)) at(1).begin()
+      expect(recorder.error).toBe(thrown)
+      expect(at(1).reason).toBe(thrown)
+      at(0).begin()
+      expect([recorder.events, settled()]).toEqual([['error'], 1])
+    })
+  })
+
+  it.each([
+    { what: 'its requestTimeout', index: 0 },
+    { what: 'its requestTimeout', index: 1 },
+    { what: 'its caller', index: null },
+  ])('that $what ends may have been processed when either attempt may have been: %o', ({ index }) => {
+    for (const sent of [0, 1]) {
+      const { at, late, recorder } = play()
+      late()
+      const { controller } = at(sent)
+      const { abort } = controller
+      // As the engines do it: an attempt that was sent tells so.
+      Object.assign(controller, {
+        abort: (reason: RequestAbortedError) => {
+          reason.processed = 'maybe'
+          abort.call(controller, reason)
+        },
+      })
+      if (index === null) recorder.controller?.abort(new RequestAbortedError('given up'))
+      else at(index).fail(new RequestTimeoutError('late', { processed: index === sent ? 'maybe' : 'no' }))
+      expect(recorder.error).toMatchObject({ processed: 'maybe' })
+    }
+  })
+
+  it('of which no attempt was sent was not processed', () => {
+    const { at, late, recorder } = play()
+    late()
+    at(0).fail(new RequestTimeoutError('late', { processed: 'no' }))
+    expect(recorder.error).toMatchObject({ processed: 'no' })
+  })
+
+  it.each([
+    0, 1,
+  ])('says nothing of the response after what the loser’s end calls has aborted it: %i wins', (winner) => {
+    class Hearing extends Recorder {
+      onResponseStarted(): void {
+        this.events.push('started')
+      }
+    }
+    for (const recorder of [new Hearing(), new Recorder()]) {
+      const { at, late, settled } = play({ recorder })
+      late()
+      const reason = new Error('given up')
+      at(1 - winner).onAbort = () => recorder.controller?.abort(reason)
+      at(winner).respond()
+      at(winner).end()
+      expect(recorder.events).toEqual(['start', 'error'])
+      expect(recorder.error).toBe(reason)
+      expect([at(winner).reason, settled()]).toEqual([reason, 1])
+    }
   })
 
   it('makes the second attempt in the async context of its caller', () => {

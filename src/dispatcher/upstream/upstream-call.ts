@@ -86,7 +86,8 @@ interface FailedAttempts {
 
 /**
  * Stands between the caller's handler and the calls of the upstreams. It is the handler of each of these, one after
- * the other; the caller's handler hears of one call.
+ * the other; the caller's handler hears of one call. What the dispatcher of a caller's `factory` tells after the end
+ * isn't heard.
  */
 export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   /** What the caller's handler gets. */
@@ -213,13 +214,14 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   onRequestStart(controller: DispatchController, context: unknown): void {
+    if (this.#state === 'settled') return
     if (!UpstreamController.follow(this.#controller, controller) || this.#hasStarted) return
     this.#hasStarted = true
     this.#handler.onRequestStart?.(this.#controller, context)
   }
 
   onResponseStarted(): void {
-    this.#handler.onResponseStarted?.()
+    if (this.#state !== 'settled') this.#handler.onResponseStarted?.()
   }
 
   onResponseStart(
@@ -228,6 +230,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     headers: IncomingHttpHeaders,
     statusMessage?: string,
   ): void {
+    if (this.#state === 'settled') return
     this.#state = 'responded'
     if (statusCode >= 200) this.#measure(statusCode, headers)
     if (statusCode >= 300 && statusCode <= 399) this.#owner.redirects?.record(this.#options, headers)
@@ -235,10 +238,11 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   onResponseData(_controller: DispatchController, chunk: Buffer): void {
-    this.#handler.onResponseData?.(this.#controller, chunk)
+    if (this.#state !== 'settled') this.#handler.onResponseData?.(this.#controller, chunk)
   }
 
   onResponseEnd(_controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    if (this.#state === 'settled') return
     const status = toGrpcStatus(trailers)
     if (status !== null && this.#judged !== 'failure') this.#recordStatus(status, trailers)
     this.#leave('success')
@@ -252,6 +256,10 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
+    if (this.#state === 'settled') {
+      socket.destroy()
+      return
+    }
     const upstream = this.#upstream
     this.#measure(statusCode, headers)
     this.#leave('success')

@@ -638,6 +638,17 @@ describe('a hedged call', () => {
     }
   })
 
+  it('settles once, although a dispatcher goes on after the error that it has told of', () => {
+    const { at, recorder, settled } = play({ maxRetries: 0 })
+    at(0).fail(lost())
+    at(0).begin()
+    at(0).respond()
+    at(0).end()
+    at(0).fail(lost())
+    expect(recorder.events).toEqual(['start', 'error'])
+    expect(settled()).toBe(1)
+  })
+
   it('makes the second attempt in the async context of its caller', () => {
     const storage = new AsyncLocalStorage<string>()
     const contexts: unknown[] = []

@@ -282,8 +282,9 @@ describe('an http: origin', () => {
     const agent = keep(new Agent())
     const responded = fail(agent, server.origin)
     await expect.poll(() => server.requests.length).toBe(1)
-    const busy = { connected: true, pending: 0, running: 1, size: 1, sessions: [] }
-    expect(agent.stats).toEqual({ [server.origin]: busy })
+    const http1 = { connections: 1, running: 1 }
+    const busy = { connected: true, pending: 0, running: 1, size: 1, sessions: [], http1 }
+    expect(agent.stats).toEqual({ [server.origin]: { ...busy, ended: expect.anything() } })
     await agent.destroy()
     expect(await responded).toBeInstanceOf(errors.ClientDestroyedError)
   })

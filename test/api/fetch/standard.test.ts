@@ -25,13 +25,8 @@ const KNOWN: readonly Known[] = [
     reason: 'a field that is wrong is refused by name, as Node does',
   },
   {
-    title: /content-length › PATCH without a body has no content-length$/,
+    title: /content-length › (PATCH|PROPFIND) without a body has no content-length$/,
     reason: 'RFC 9110 §8.6 asks for it where a body has a meaning, and Node sends it',
-  },
-  {
-    title: /content-length › PROPFIND without a body has no content-length$/,
-    reason: "the fallback's HTTP/1.1 writes it",
-    protocol: 'HTTP/1.1',
   },
   {
     title: /a statusText is read byte by byte$/,

@@ -19,7 +19,7 @@ const TAUGHT: Readonly<Record<What, readonly [teach: (memory: OriginMemory) => v
 }
 
 /** Getters that follow from the things that are learned. */
-const DERIVED = ['isPingShy', 'mayChooseHttp2']
+const DERIVED = ['http1Reason', 'isPingShy', 'mayChooseHttp2']
 
 const WHATS = Object.keys(MAX_AGES) as What[]
 

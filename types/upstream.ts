@@ -221,10 +221,11 @@ export interface UpstreamPoolOptions extends PoolOptions {
   retryBudget?: UpstreamRetryBudget | null | undefined
 
   /**
-   * Where a request goes that follows a redirect of an upstream to another origin: by `fetch`, or by undici's redirect
-   * interceptor.
+   * Where a request goes that follows a redirect of an upstream to another origin: by Dodici's `fetch`, or by undici's
+   * redirect interceptor. Of a request by the built-in `fetch` of Node it isn't known: it goes to an upstream.
    *
-   * - `url`: where the redirect leads, unless that is an upstream's origin
+   * - `url`: where the redirect leads, unless that is an upstream's origin, or the one that the first request named.
+   *   Without the client's identity (`cert`, `key`), `rejectUnauthorized` and `checkServerIdentity`
    * - `upstreams`: to an upstream, as all other requests
    *
    * @default 'url'

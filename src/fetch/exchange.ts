@@ -12,6 +12,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { isError, RequestAbortedError, toError } from '../errors/errors.ts'
 import { toRawHeaders } from '../request/headers.ts'
+import { markFollowing } from '../request/redirect-mark.ts'
 import { toCodings } from './decode.ts'
 import { toDispatchedFields } from './fetch-fields.ts'
 import type { FetchRequest } from './fetch-request.ts'
@@ -67,7 +68,7 @@ export class Exchange implements DispatchHandler {
   }
 
   start(): void {
-    const { method, url, body, dispatcher } = this.#request
+    const { method, url, body, dispatcher, redirectedBy } = this.#request
     const { origin, path } = url
     const content = body === null ? null : body.content
     try {
@@ -83,7 +84,8 @@ export class Exchange implements DispatchHandler {
         maxRedirections: 0,
         upgrade: undefined,
       }
-      dispatcher.dispatch(body?.form && isMocking(dispatcher) ? toMocked(options, body.form) : options, this)
+      const marked = redirectedBy === null ? options : markFollowing(options, redirectedBy)
+      dispatcher.dispatch(body?.form && isMocking(dispatcher) ? toMocked(marked, body.form) : marked, this)
     } catch (thrown) {
       this.onResponseError(this.#controller, toError(thrown))
     }

@@ -5,6 +5,7 @@
  */
 
 import type { FallbackDispatcher } from '../../types/client.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { WireHeaders } from '../request/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import type { FetchUrl } from './fetch-url.ts'
@@ -38,6 +39,8 @@ export class FetchRequest {
   readonly client: URL | null
   /** Names of the caller's fields that aren't in lower case, in the caller's spelling; null for none. */
   spellings: readonly string[] | null = null
+  /** The header section of the redirect that led to the current URL; null: none did. */
+  redirectedBy: IncomingHttpHeaders | null = null
   /** How many redirects were followed. */
   redirectCount = 0
   /** A redirect has led to another origin than the first one's (Fetch, "response tainting" other than `basic`). */

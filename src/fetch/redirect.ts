@@ -59,6 +59,7 @@ export function redirectRequest(
     request.isTainted = true
   }
   request.url = target
+  request.redirectedBy = headers
   const policy = headers['referrer-policy']
   request.referrerPolicy = toRedirectPolicy(
     typeof policy === 'string' ? policy : null,

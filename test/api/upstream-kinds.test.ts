@@ -7,6 +7,7 @@ import { createServer as createSecureServer1 } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import * as undici7 from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { dns, fetch, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
@@ -200,14 +201,11 @@ describe('a redirect of an upstream', () => {
     return { pool: toPool([one, two], options), one, two, elsewhere, paths, answer }
   }
 
-  const FETCHES = {
-    'Dodici’s fetch': (url: string, pool: UpstreamPool, init?: object) =>
-      fetch(url, { dispatcher: pool, ...init }),
-    'the fetch of Node': (url: string, pool: UpstreamPool, init?: object) =>
-      globalThis.fetch(url, { dispatcher: pool, ...init } as RequestInit),
-  }
+  const send = (url: string, pool: UpstreamPool, init?: object) => fetch(url, { dispatcher: pool, ...init })
+  const sendByNode = (url: string, pool: UpstreamPool, init?: object) =>
+    globalThis.fetch(url, { dispatcher: pool, ...init } as RequestInit)
 
-  describe.each(Object.entries(FETCHES))('followed by %s', (_title, send) => {
+  describe('followed by Dodici’s fetch', () => {
     it.each(['http://service.example', null])('leads to another host (asked for %s)', async (alias) => {
       const { pool, one } = await startScene()
       const response = await send(`${alias ?? one}/go?a=1`, pool)
@@ -259,11 +257,124 @@ describe('a redirect of an upstream', () => {
     })
   })
 
-  it('followed by undici’s redirect interceptor, leads to another host', async () => {
-    const { pool } = await startScene()
-    const composed = pool.compose(undici7.interceptors.redirect({ maxRedirections: 3 }) as never)
-    const { body } = await composed.request({ origin: 'http://service.example', path: '/go', method: 'GET' })
+  it.each<[string, UpstreamPoolOptions]>([
+    ['', {}],
+    [' of a pool that hedges', { hedge: { after: 60_000 } }],
+  ])('followed by undici’s redirect interceptor%s, leads to another host, and on from there', async (_title, options) => {
+    const { pool, elsewhere, answer } = await startScene(options)
+    const follow = undici7.interceptors.redirect({ maxRedirections: 3 }) as never
+    const request = { origin: 'http://service.example', path: '/go', method: 'GET' } as const
+    const { body } = await pool.compose(follow).request(request)
     expect(await body.text()).toBe('elsewhere GET /go true')
+    const further = toPool(await answer(`${elsewhere}/on`), options)
+    const { body: end } = await further.compose(follow).request(request)
+    expect(await end.text()).toBe('elsewhere GET /end?of=it true')
+  })
+
+  it('followed by the fetch of Node, which says nothing of it, leads to an upstream', async () => {
+    const { elsewhere } = await startScene()
+    const { origin } = await startServer((stream, headers) => {
+      if (headers[':path'] === '/go') stream.respond({ ':status': 302, location: `${elsewhere}/x` })
+      stream.end(`upstream ${headers[':path']}`)
+    })
+    const pool = toPool(origin)
+    expect(await (await sendByNode('http://service.example/go', pool)).text()).toBe('upstream /x')
+  })
+
+  const sharedHandler = {
+    done: (): void => {},
+    onRequestStart() {},
+    onResponseStart() {},
+    onResponseData() {},
+    onResponseEnd: () => sharedHandler.done(),
+    onResponseError: () => sharedHandler.done(),
+  }
+
+  /** Each gets a redirect of the pool's upstream to `to`. */
+  const OTHERS: Record<string, (pool: UpstreamPool, to: string) => Promise<unknown>> = {
+    'a request that names no origin': (pool, to) => pool.request({ path: `/to?${to}`, method: 'GET' }),
+    'a request that names another origin': (pool, to) =>
+      pool.request({ origin: 'http://other.example', path: `/to?${to}`, method: 'GET' }),
+    'a request that names the same origin, in capitals': (pool, to) =>
+      pool.request({ origin: new URL(to).origin.toUpperCase(), path: `/to?${to}`, method: 'GET' }),
+    'a fetch that doesn’t follow': (pool, to) =>
+      send(`http://other.example/to?${to}`, pool, { redirect: 'manual' }),
+    'a fetch that follows': (pool, to) => send(`http://other.example/to?${to}`, pool),
+    'the fetch of Node': (pool, to) =>
+      sendByNode(`http://other.example/to?${to}`, pool, { redirect: 'manual' }),
+    'a fetch of undici’s interceptor': async (pool, to) => {
+      const composed = pool.compose(undici7.interceptors.redirect({ maxRedirections: 3 }) as never)
+      return composed.request({ origin: 'http://other.example', path: `/to?${to}`, method: 'GET' })
+    },
+    'a handler that serves several requests': (pool, to) =>
+      new Promise<void>((resolve) => {
+        sharedHandler.done = () => resolve()
+        pool.dispatch({ path: `/to?${to}`, method: 'GET' }, sharedHandler)
+      }),
+  }
+
+  it.each(
+    Object.entries(OTHERS),
+  )('of %s leads no other caller’s request away', async (_title, getRedirect) => {
+    const outside: string[] = []
+    const elsewhere = await startHttp1(({ headers }, response) => {
+      if (headers.authorization !== undefined) outside.push(headers.authorization)
+      response.end('elsewhere')
+    })
+    const { origin } = await startServer((stream, headers) => {
+      const path = headers[':path'] ?? ''
+      if (path.startsWith('/to?')) stream.respond({ ':status': 302, location: path.slice(4) })
+      stream.end(`upstream ${headers.authorization}`)
+    })
+    const pool = toPool(origin)
+    const url = `${elsewhere.replace('127.0.0.1', 'localhost')}/secret`
+    const askSecretly = async (): Promise<string> => {
+      const headers = { authorization: 'Bearer x', cookie: 'a=b' }
+      return (await send(url, pool, { method: 'POST', body: 'x', headers })).text()
+    }
+    expect(await askSecretly()).toBe('upstream Bearer x')
+    await getRedirect(pool, url)
+    for (const ask of [askSecretly, askSecretly]) expect(await ask()).toBe('upstream Bearer x')
+    await new Promise<void>((resolve) => {
+      sharedHandler.done = () => resolve()
+      const { origin: named, pathname } = new URL(url)
+      const headers = { authorization: 'Bearer x' }
+      pool.dispatch({ origin: named, path: pathname, method: 'GET', headers }, sharedHandler)
+    })
+    expect(outside).toEqual([])
+  })
+
+  it('to another host shows it no certificate of the client, and trusts what ca trusts alone', async () => {
+    const { cert, private: key } = await toCertificate()
+    let identity: object | null = null
+    const server = createSecureServer1(
+      { cert, key, requestCert: true, rejectUnauthorized: false },
+      (request, response) => {
+        identity = (request.socket as TLSSocket).getPeerCertificate()
+        response.end('elsewhere')
+      },
+    )
+    await listen(server, { port: 0, host: '127.0.0.1' })
+    const { port } = server.address() as AddressInfo
+    const { origin: upstream } = await startServer((stream) => {
+      stream.respond({ ':status': 302, location: `https://localhost:${port}/` })
+      stream.end()
+    })
+    const identified = { cert, key }
+    const trusting = toPool(upstream, { connect: { ca: cert, ...identified } })
+    expect(await (await send(upstream, trusting)).text()).toBe('elsewhere')
+    expect(identity).toEqual({})
+    for (const connect of [
+      { rejectUnauthorized: false },
+      { ca: cert, checkServerIdentity: () => new Error('own check') },
+    ]) {
+      const pool = toPool(upstream, { connect })
+      const outcome = await send(upstream, pool).then(
+        (response) => response.text(),
+        ({ cause }) => cause.code,
+      )
+      expect(outcome).toBe('ca' in connect ? 'elsewhere' : 'DEPTH_ZERO_SELF_SIGNED_CERT')
+    }
   })
 
   it('to another host uses the common options, and neither the socket path nor the factory’s upstreams', async () => {

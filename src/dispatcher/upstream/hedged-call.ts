@@ -341,6 +341,10 @@ class AttemptCall extends UpstreamCall {
     this.#hedged = hedged
   }
 
+  protected override get dispatched(): DispatchHandler {
+    return this.#hedged.handler
+  }
+
   protected override get mayRetry(): boolean {
     return this.#hedged.mayFailOver
   }

@@ -14,6 +14,7 @@ import type { KeptIterable } from '../../request/kept-source.ts'
 import type { CallResult } from './ejection.ts'
 import { isForFree, isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
 import { toKeptIterable } from './kept-body.ts'
+import { isRedirect } from './redirects.ts'
 import { TOO_MANY_REQUESTS, toGrpcStatus, toOverload } from './response-status.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Upstream } from './upstream.ts'
@@ -32,6 +33,8 @@ export interface CallWaitingRoom {
 /** Learns of the redirects of upstreams. */
 export interface CallRedirects {
   record(options: DispatchOptions, headers: IncomingHttpHeaders): void
+  /** Tells a handler that the response with these headers has ended: it may follow the redirect at once. */
+  tellEnd(headers: IncomingHttpHeaders, handler: DispatchHandler, tell: () => void): void
 }
 
 /** What a call asks of its UpstreamPool. */
@@ -116,6 +119,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #judged: CallResult | null = null
   /** The handler was told of the controller. */
   #hasStarted = false
+  /** Of the response, if it is a redirect that the handler may follow; null: it is none. */
+  #redirect: IncomingHttpHeaders | null = null
 
   constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
     this.#owner = owner
@@ -199,6 +204,11 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     return this.#failed === null
   }
 
+  /** The handler that was dispatched. */
+  protected get dispatched(): DispatchHandler {
+    return this.#handler
+  }
+
   /** Whether the call may be sent to a further upstream. */
   protected get mayRetry(): boolean {
     return this.#owner.mayRetry
@@ -233,7 +243,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (this.#state === 'settled') return
     this.#state = 'responded'
     if (statusCode >= 200) this.#measure(statusCode, headers)
-    if (statusCode >= 300 && statusCode <= 399) this.#owner.redirects?.record(this.#options, headers)
+    if (isRedirect(statusCode)) this.#recordRedirect(headers)
     this.#handler.onResponseStart?.(this.#controller, statusCode, headers, statusMessage)
   }
 
@@ -247,7 +257,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (status !== null && this.#judged !== 'failure') this.#recordStatus(status, trailers)
     this.#leave('success')
     this.#settle()
-    this.#handler.onResponseEnd?.(this.#controller, trailers)
+    if (this.#redirect !== null) this.#tellRedirectEnd(this.#redirect, trailers)
+    else this.#handler.onResponseEnd?.(this.#controller, trailers)
   }
 
   onRequestUpgrade(
@@ -299,6 +310,19 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       throw thrown
     }
     return true
+  }
+
+  #recordRedirect(headers: IncomingHttpHeaders): void {
+    const { redirects } = this.#owner
+    if (redirects === undefined || redirects === null) return
+    this.#redirect = headers
+    redirects.record(this.#options, headers)
+  }
+
+  #tellRedirectEnd(headers: IncomingHttpHeaders, trailers: IncomingHttpHeaders): void {
+    this.#owner.redirects?.tellEnd(headers, this.dispatched, () => {
+      this.#handler.onResponseEnd?.(this.#controller, trailers)
+    })
   }
 
   /** @returns the value of the dispatcher @throws what the dispatcher throws */

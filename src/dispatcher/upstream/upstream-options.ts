@@ -64,6 +64,13 @@ export interface ResolvedUpstreamPoolOptions {
   readonly receiveLimits: ReceiveLimits
 }
 
+/** Options of `tls.connect()` that are meant for the upstreams: the client's identity, and how theirs is checked. */
+const OF_UPSTREAMS: ReadonlySet<string> = new Set([
+  ...['cert', 'key', 'pfx', 'passphrase', 'secureContext', 'session', 'pskCallback'],
+  ...['clientCertEngine', 'privateKeyEngine', 'privateKeyIdentifier'],
+  ...['rejectUnauthorized', 'checkServerIdentity'],
+])
+
 const MAX_COUNT = 2 ** 32 - 1
 const MAX_WEIGHT = 1_000_000
 /** RFC 2782. */
@@ -215,13 +222,19 @@ function toAddressed(
   return { ...pool, connect: { ...connect, lookup, ...(port === null ? {} : { remotePort: port }) } }
 }
 
-/** The options of an Agent for any origin: without what connects to the upstreams alone. */
+/**
+ * The options of an Agent for any origin: without what connects to the upstreams alone, without what shows who the
+ * client is, and without what makes its trust wider than by `ca`.
+ */
 export function toForeignOptions({ pool, factory }: ResolvedUpstreamPoolOptions): AgentOptions {
   const { socketPath: _socketPath, connect, ...rest } = pool
   const options = { ...rest, factory }
   if (typeof connect !== 'object' || connect === null) return { ...options, connect }
   const { socketPath: _ownPath, servername: _servername, remotePort: _remotePort, ...own } = connect
-  return { ...options, connect: own }
+  return {
+    ...options,
+    connect: Object.fromEntries(Object.entries(own).filter(([name]) => !OF_UPSTREAMS.has(name))),
+  }
 }
 
 function toDiscoveryContext(connect: ResolvedClientOptions['connect']): DiscoveryContext {

@@ -37,8 +37,8 @@ import { Discoveries } from './discovery/discoveries.ts'
 import type { WaitLimit } from './discovery/waiting-calls.ts'
 import { HealthChecks } from './health-check.ts'
 import { HedgedCall, mayHedge } from './hedged-call.ts'
-import type { RedirectTarget } from './redirect-targets.ts'
-import { RedirectTargets } from './redirect-targets.ts'
+import type { FollowedRedirect } from './redirects.ts'
+import { Redirects } from './redirects.ts'
 import type { ResolvedUpstream } from './resolved-upstream.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamDispatch } from './upstream.ts'
@@ -81,7 +81,7 @@ export class UpstreamPool extends LivingDispatcher {
   /** Null: calls show how the upstreams are. */
   readonly #checks: HealthChecks | null
   /** Null: they lead to upstreams. */
-  readonly #redirects: RedirectTargets | null
+  readonly #redirects: Redirects | null
   /** For where redirects lead; null until there was one. */
   #agent: Agent | null = null
   /** What each upstream was made of. */
@@ -114,9 +114,7 @@ export class UpstreamPool extends LivingDispatcher {
     this.#budget = new RetryBudget(resolved.retryBudget)
     const { healthCheck } = resolved
     this.#checks = healthCheck === null ? null : new HealthChecks(healthCheck, systemClock, Math.random)
-    this.#redirects = resolved.leavesByRedirect
-      ? new RedirectTargets(systemClock, (origin) => this.#isUpstream(origin))
-      : null
+    this.#redirects = resolved.leavesByRedirect ? new Redirects((origin) => this.#isUpstream(origin)) : null
     // All are checked before the first is made.
     const given = toUpstreamsAndSources(upstreams, resolved.pool)
     this.#discoveries = new Discoveries(given.sources, resolved.discovery, systemClock, Math.random, {
@@ -218,8 +216,8 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
-    const target = this.#redirects?.find(options) ?? null
-    if (target !== null) return this.#leave(target, options, handler)
+    const redirect = this.#redirects?.find(options, handler) ?? null
+    if (redirect !== null) return this.#leave(redirect, options, handler)
     const call = this.#toCall(toRepeatable(options), handler)
     this.#unsettled++
     return call.start()
@@ -335,7 +333,7 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   /** Sends a request to where a redirect has led. */
-  #leave(target: RedirectTarget, options: DispatchOptions, handler: DispatchHandler): boolean {
+  #leave(redirect: FollowedRedirect, options: DispatchOptions, handler: DispatchHandler): boolean {
     if (this.#agent === null) {
       this.#agent = new Agent(toForeignOptions(this.#options))
       LivingDispatcher.putBehind(this.#agent)
@@ -344,7 +342,7 @@ export class UpstreamPool extends LivingDispatcher {
     return LivingDispatcher.dispatchBy(
       this.#agent,
       options,
-      this.#redirects?.watch(handler, options, target) ?? handler,
+      this.#redirects?.watch(handler, redirect) ?? handler,
     )
   }
 

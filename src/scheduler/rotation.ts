@@ -100,7 +100,9 @@ export class Rotation {
   #replaced: AgingSession | null = null
   /** Null together with `#replaced`. */
   #successor: Session | null = null
-  /** Successors in a row that couldn't be had. */
+  /** Those that are connected, and whose SETTINGS have not come yet. */
+  readonly #unsettled = new Set<Session>()
+  /** Successors in a row that couldn't be had, with no session that has settled since. */
   #failures = 0
   /** When a session that was replaced has closed last. Milliseconds of the clock; -Infinity before the first. */
   #closedAt = Number.NEGATIVE_INFINITY
@@ -148,6 +150,7 @@ export class Rotation {
   onReady(session: Session): void {
     const aging = new AgingSession(session, this.#onDeadline)
     this.#aging.set(session, aging)
+    this.#unsettled.add(session)
     if (this.#maxAge === 0) return
     const now = this.#deadlines.now()
     this.#deadlines.set(aging, now + this.#maxAge * (1 - JITTER * Math.random()), now)
@@ -169,16 +172,20 @@ export class Rotation {
 
   /** A session may have room. If it is a successor that can take over, it does. */
   onRoom(session: Session): void {
+    const isSuccessor = session === this.#successor
     // A server that allows no streams for now is asked for none: the session before it goes on.
-    if (session !== this.#successor || session.canTake('settled') !== 'yes') return
+    if (isSuccessor && session.canTake('settled') !== 'yes') return
+    if (this.#unsettled.size > 0 && session.isSettled && this.#unsettled.delete(session)) this.#endRest()
+    if (!isSuccessor) return
     const replaced = this.#replaced
-    this.#failures = 0
     this.#admit()
     if (replaced !== null) this.#close(replaced, replaced.reason)
+    this.#advance()
   }
 
   /** A session takes no more calls. */
   onExcluded(session: Session): void {
+    this.#unsettled.delete(session)
     if (session === this.#successor) {
       this.#successor = null
       this.#replaced = null
@@ -187,8 +194,11 @@ export class Rotation {
     const aging = this.#aging.get(session)
     if (aging === undefined) return
     if (aging.stage !== 'retired') this.#remove(aging)
+    if (aging !== this.#replaced) return
     // Its successor is a session like any other now.
-    if (aging === this.#replaced) this.#admit()
+    this.#admit()
+    // In a later tick: the owner doesn't know yet whether it has to back off.
+    originalNextTick(advanceLater, this)
   }
 
   onClosed(session: Session): void {
@@ -199,16 +209,25 @@ export class Rotation {
     this.#advance()
   }
 
-  /** No session is replaced any more. */
-  stop(): void {
+  /**
+   * No session is replaced any more. May be called a second time, with `isGraceful` false.
+   *
+   * @param isGraceful the sessions may finish their streams: those that were replaced within their grace periods
+   */
+  stop(isGraceful: boolean): void {
     this.#isStopped = true
     this.#rest?.cancel()
-    for (const aging of this.#aging.values()) this.#deadlines.delete(aging)
+    for (const aging of this.#aging.values())
+      if (!isGraceful || aging.stage !== 'retired') this.#deadlines.delete(aging)
+  }
+
+  static advance(it: Rotation): void {
+    it.#advance()
   }
 
   static count(it: Rotation, session: Session): void {
     const aging = it.#aging.get(session)
-    if (aging === undefined || aging.stage === 'retired') return
+    if (it.#isStopped || aging === undefined || aging.stage === 'retired') return
     if (session.requests >= it.#maxRequests) it.#close(aging, 'requests')
     else it.#setDue(aging, 'requests')
   }
@@ -282,6 +301,15 @@ export class Rotation {
     this.#failures++
   }
 
+  /** A session has settled: connections can be made again. */
+  #endRest(): void {
+    if (this.#failures === 0) return
+    this.#failures = 0
+    this.#rest?.cancel()
+    this.#rest = null
+    this.#advance()
+  }
+
   #pause(delay: number): void {
     this.#rest = this.#clock.after(delay, () => {
       this.#rest = null
@@ -295,6 +323,10 @@ export class Rotation {
     this.#retired.delete(aging)
     this.#aging.delete(aging.session)
   }
+}
+
+function advanceLater(rotation: Rotation): void {
+  Rotation.advance(rotation)
 }
 
 function countLater(rotation: Rotation, session: Session): void {

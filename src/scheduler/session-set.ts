@@ -160,8 +160,14 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   /** Calls wait, and no session has room for them. */
   grow(): void {
     if (this.#usable.size > 0 && this.#mustWait()) return
-    if (this.#usable.size < this.#connections) this.#open(this.#toReason(), null)
+    if (this.#hasPlace) this.#open(this.#toReason(), null)
     else this.#relieve()
+  }
+
+  /** Whether `connections` allows another session. A successor has the place of the session that it is to replace. */
+  get #hasPlace(): boolean {
+    const successors = this.#rotation?.isReplacing === true ? 1 : 0
+    return this.#usable.size - successors < this.#connections
   }
 
   /**
@@ -199,7 +205,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
 
   takeHttp2(socket: Socket): void {
     this.#context.memory.onHttp2()
-    if (this.#isDestroyed || this.#usable.size >= this.#connections) destroySocket(socket)
+    if (this.#isDestroyed || !this.#hasPlace) destroySocket(socket)
     else this.#add(this.#toReason(), null, socket)
     this.#owner.onRoom()
   }
@@ -240,7 +246,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   destroy(error: Error | null, isGraceful: boolean): Promise<void> {
     this.#isDestroyed = true
     this.#reconnects.stop()
-    this.#rotation?.stop()
+    this.#rotation?.stop(isGraceful)
     for (const session of [...this.#all]) {
       if (isGraceful) session.close('closed', true)
       else session.destroy(error)
@@ -337,10 +343,11 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   /**
    * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told
    * its limit. With a limit of 0 a peer asks for no streams at all: no further connection is opened to get around it.
+   * No call waits for the SETTINGS of a session that is to replace another one: without it, one would be opened.
    */
   #mustWait(): boolean {
     // The usual case, whatever the number of sessions.
-    if (this.#newest?.state.name === 'connecting') return true
+    if (this.#newest?.state.name === 'connecting' && !this.#isUnsure(this.#newest)) return true
     let mustWait = false
     for (const session of this.#usable) {
       switch (session.canTake('any')) {
@@ -352,14 +359,19 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
         case 'stale':
           session.verify()
           // A session with streams may wait long for its PING: too long for calls that another session could serve.
-          if (session.streams === 0) mustWait = true
+          if (session.streams === 0 && !this.#isUnsure(session)) mustWait = true
           break
         default:
           // Also one that has room, though not for this call, and one that is about to tell that it drains.
-          mustWait = true
+          if (!this.#isUnsure(session)) mustWait = true
       }
     }
     return mustWait
+  }
+
+  /** Whether a session is to replace another one, and its SETTINGS have not come: perhaps they never will. */
+  #isUnsure(session: Session): boolean {
+    return this.#rotation?.isPending(session) === true && !session.isSettled
   }
 
   #onAllClosed(): void {

@@ -291,6 +291,133 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
     })
   })
 
+  describe('of several sessions that come near their number of requests', () => {
+    const MOST = 40
+    const DUE = 30
+
+    it.each([
+      { by: 'its SETTINGS', act: ({ peer }: Scene) => peer.connection(2).settings() },
+      { by: 'the GOAWAY of the one before', act: ({ peer }: Scene) => peer.connection(0).goAway() },
+      { by: 'the loss of the one before', act: ({ peer }: Scene) => peer.connection(0).socket.destroy() },
+      {
+        by: 'the last request of the one before',
+        act: async (scene: Scene) => {
+          while ((requestsOf(scene)[0] ?? 0) < MOST) await serve(scene.harness)
+        },
+      },
+    ])('each gets a successor: the next one when the first is admitted, by $by', async ({ act }) => {
+      const limits: ConnectionScript = { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]] }
+      const scene = await start({ maxSessionRequests: MOST, connections: 2 }, [
+        limits,
+        limits,
+        { ...HOLD, settings: null },
+        HOLD,
+      ])
+      const { peer, harness } = scene
+      // The first of them is the first to be due.
+      for (let i = 0; i < 4; i++) await serve(harness)
+      await begin(scene, 'POST /long/1', 'POST /long/full')
+      await serve(harness)
+      await until(scene, 'ready', 'ready')
+      await begin(scene, 'POST /long/2')
+      peer.request('/long/full').respond()
+      // One stream is left on each, so two calls go to one each.
+      while ((requestsOf(scene)[1] ?? 0) < DUE)
+        await Promise.all([serve(harness), serve(harness, 'POST /next')])
+      expect(requestsOf(scene)[0]).toBeLessThan(MOST)
+      await peer.waitFor(() => peer.connections.length === 3)
+      await act(scene)
+      await peer.waitFor(() => peer.connections.length === 4)
+      await peer.connection(2).settings()
+      await expect
+        .poll(() => harness.scheduler.toSessionStats().slice(-3))
+        .toMatchObject([
+          { openedFor: 'full', state: 'draining', endedFor: 'requests' },
+          { openedFor: 'requests', state: 'ready' },
+          { openedFor: 'requests', state: 'ready' },
+        ])
+      expect(requestsOf(scene)[1]).toBeLessThan(MOST)
+    })
+  })
+
+  describe('while its successor isn’t ready', () => {
+    /** A connector whose second connection never comes. */
+    function toHanging(port: () => number): Connector {
+      let attempts = 0
+      return (_options, callback) => {
+        if (++attempts === 2) return
+        const socket = connectSocket(port(), '127.0.0.1', () => callback(null, socket))
+      }
+    }
+    const TWO: ConnectionScript = { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]] }
+
+    it('another one is opened for a call: the successor never connects', async () => {
+      const peer: FaultServer = await startPeer(TWO)
+      const clock = new FakeClock()
+      const connect = toHanging(() => peer.port)
+      const options = { ...PATIENT, engine, connect, connections: 4, maxSessionAge: AGE } as const
+      const scene: Scene = { clock, peer, harness: startHarness(peer, options, clock) }
+      await serve(scene.harness)
+      await age(scene)
+      await until(scene, 'ready', 'connecting')
+      await begin(scene, 'POST /long/1', 'POST /long/2')
+      await serve(scene.harness)
+      expect(requestsOf(scene)).toEqual([4, 1])
+      expect(scene.harness.scheduler.toSessionStats()).toMatchObject([
+        { openedFor: 'cold', streams: 2 },
+        { openedFor: 'age' },
+        { openedFor: 'full' },
+      ])
+    })
+
+    it.each([
+      'GET',
+      'POST',
+    ])('another one is opened for a %s: the successor gets no SETTINGS', async (method) => {
+      const scene = await start({ connections: 2, maxSessionAge: AGE }, [
+        TWO,
+        { ...TWO, settings: null },
+        TWO,
+      ])
+      const { peer, harness } = scene
+      await age(scene)
+      await until(scene, 'ready', 'ready')
+      const first = ['POST /long/1', 'POST /long/2'].map((what) => ask(harness, what))
+      await serve(harness, `${method} /next`)
+      expect(requestsOf(scene)).toEqual([4, 0, 1])
+      // No more than `connections`, and the successor.
+      const others = ['POST /long/3', 'POST /long/4', `${method} /last`].map((what) => ask(harness, what))
+      await peer.waitFor(() => peer.connection(2).streams.length === 3)
+      expect(harness.scheduler.pending).toBe(1)
+      expect(peer.connections).toHaveLength(3)
+      await peer.connection(1).settings([Setting.MAX_CONCURRENT_STREAMS, 2])
+      expect(await toOutcomes(others.slice(2))).toEqual([`${method} /last`])
+      await until(scene, 'draining', 'ready', 'ready')
+      expect(requestsOf(scene)).toEqual([4, 1, 3])
+      for (const stream of peer.requests) if (stream.isOpen) stream.respond()
+      expect(await toOutcomes([...first, ...others.slice(0, 2)])).toEqual(
+        [1, 2, 3, 4].map((i) => `POST /long/${i}`),
+      )
+    })
+
+    it('none is opened to get around a server that allows no streams', async () => {
+      const none: ConnectionScript = { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, 0]] }
+      const scene = await start({ connections: 4, maxSessionAge: AGE }, [TWO, none, HOLD])
+      const { peer, harness } = scene
+      await age(scene)
+      await peer.waitFor(() => peer.connections[1]?.hasSettings === true)
+      await peer.connection(1).ping()
+      await serve(harness)
+      const calls = ['POST /long/1', 'POST /long/2', 'POST /next'].map((what) => ask(harness, what))
+      await peer.waitFor(() => peer.connection(0).streams.length === 5)
+      await peer.connection(0).ping()
+      expect(harness.scheduler.pending).toBe(1)
+      expect(peer.connections).toHaveLength(2)
+      peer.request('/long/1').respond()
+      expect(await toOutcomes(calls.slice(2))).toEqual(['POST /next'])
+    })
+  })
+
   describe('when its successor can’t be had', () => {
     /** A connector that fails from the second connection on, until it is told otherwise. */
     function toFaulty(peer: () => FaultServer) {
@@ -355,6 +482,61 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
         .poll(() => harness.scheduler.toSessionStats())
         .toMatchObject([{ openedFor: 'cold', state: 'ready' }])
       await serve(harness)
+    })
+
+    it('is replaced at once when a session opened since has settled', async () => {
+      const clock = new FakeClock()
+      const peer = await startPeer({ ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]] })
+      const { state, connect } = toFaulty(() => peer)
+      const options = { ...PATIENT, engine, connect, connections: 4, maxSessionAge: AGE } as const
+      const scene: Scene = { clock, peer, harness: startHarness(peer, options, clock) }
+      const { harness } = scene
+      await serve(harness)
+      state.isBroken = true
+      await age(scene)
+      // The next attempt follows after 32 seconds or more.
+      while (state.attempts < 8) {
+        await serve(harness)
+        clock.advance(1_000)
+      }
+      state.isBroken = false
+      await begin(scene, 'POST /long/1', 'POST /long/2')
+      expect(peer.connections).toHaveLength(1)
+      const call = ask(harness, 'POST /next')
+      // Until a connection may be made for a call; sooner than the successor's time.
+      clock.advance(5_000)
+      expect(await toOutcomes([call])).toEqual(['POST /next'])
+      await peer.waitFor(() => peer.connections.length === 3)
+      await until(scene, 'draining', 'ready', 'ready')
+      expect(harness.scheduler.toSessionStats()).toMatchObject([
+        { endedFor: 'age' },
+        { openedFor: 'full' },
+        { openedFor: 'age' },
+      ])
+    })
+
+    it('is worth nothing when idle, once its successor has settled that took over early', async () => {
+      const clock = new FakeClock()
+      const peer = await startPeer([SERVE, { ...SERVE, settings: null }, SERVE])
+      const { state, connect } = toFaulty(() => peer)
+      const harness = startHarness(peer, { ...PATIENT, engine, connect, maxSessionAge: AGE }, clock)
+      const scene: Scene = { clock, peer, harness }
+      await serve(harness)
+      state.isBroken = true
+      await age(scene)
+      await expect.poll(() => state.attempts).toBe(2)
+      state.isBroken = false
+      await serve(harness)
+      clock.advance(1_000)
+      await until(scene, 'ready', 'ready')
+      await peer.connection(0).goAway()
+      await heard(harness, ['connect', 'connectionError', 'connect', 'disconnect'])
+      await peer.connection(1).settings()
+      await serve(harness)
+      clock.advance(AGE + SLACK)
+      await until(scene)
+      expect(peer.connections).toHaveLength(2)
+      expect(harness.scheduler.toSessionEnds()).toMatchObject({ age: 1, goaway: 1, unconnected: 1 })
     })
 
     it.each([
@@ -470,28 +652,71 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       expect(scene.harness.scheduler.toSessionEnds()).toMatchObject({ age: 1, lost: 0 })
     })
 
+    /** A tunnel on the first connection: settles with its error. */
+    async function tunnelThrough({ peer, harness }: Scene): Promise<{ ended: Promise<Error> }> {
+      const tunnel = { ended: Promise.resolve(new Error('not begun')) }
+      await new Promise<void>((begun, reject) => {
+        tunnel.ended = new Promise((resolve) => {
+          harness.scheduler.add(
+            { path: 'example.test:443', method: 'CONNECT' },
+            {
+              onRequestUpgrade: (_controller, _status, _headers, socket) => {
+                socket.on('error', resolve)
+                begun()
+              },
+              onResponseError: (_controller, error) => reject(error),
+            },
+          )
+        })
+        const connection = peer.connection(0)
+        peer
+          .waitFor(() => connection.streams.length === 2)
+          .then(() => connection.streams[1]?.accept(), reject)
+      })
+      return tunnel
+    }
+
     it('a tunnel fails', async () => {
       const scene = await start({ maxSessionAge: AGE })
-      const tunnel = new Promise<{ error: Error }>((resolve, reject) => {
-        scene.harness.scheduler.add(
-          { path: 'example.test:443', method: 'CONNECT' },
-          {
-            onRequestUpgrade: (_controller, _status, _headers, socket) =>
-              socket.on('error', (error: Error) => resolve({ error })),
-            onResponseError: (_controller, error) => reject(error),
-          },
-        )
-      })
-      const connection = scene.peer.connection(0)
-      await scene.peer.waitFor(() => connection.streams.length === 2)
-      connection.streams[1]?.accept()
-      await connection.ping()
+      const tunnel = await tunnelThrough(scene)
       await age(scene)
       await until(scene, 'draining', 'ready')
       scene.clock.advance(GRACE + SLACK)
-      const { error } = await tunnel
-      expect(error.message).toContain('sessionGracePeriod')
+      expect((await tunnel.ended).message).toContain('sessionGracePeriod')
       await until(scene, 'ready')
+    })
+
+    it('a tunnel fails that has outlived close(), which settles then', async () => {
+      const scene = await start({ maxSessionAge: AGE })
+      const tunnel = await tunnelThrough(scene)
+      await age(scene)
+      await until(scene, 'draining', 'ready')
+      let isClosed = false
+      const closed = scene.harness.scheduler.destroy(null, true).then(() => {
+        isClosed = true
+      })
+      await until(scene, 'draining')
+      scene.clock.advance(GRACE - SLACK)
+      await scene.peer.connection(0).ping()
+      expect(isClosed).toBe(false)
+      scene.clock.advance(2 * SLACK)
+      expect((await tunnel.ended).message).toContain('sessionGracePeriod')
+      await closed
+      expect(scene.clock.alarms).toBe(0)
+    })
+
+    it('a tunnel has no grace period on a session that close() has ended', async () => {
+      const scene = await start({ maxSessionAge: AGE })
+      const tunnel = await tunnelThrough(scene)
+      const closed = scene.harness.scheduler.destroy(null, true)
+      await until(scene, 'draining')
+      scene.clock.advance(AGE + GRACE + SLACK)
+      await scene.peer.connection(0).ping()
+      expect(statesOf(scene)).toEqual(['draining'])
+      await scene.harness.scheduler.destroy(new Error('enough'), false)
+      expect((await tunnel.ended).message).toBe('enough')
+      await closed
+      expect(scene.clock.alarms).toBe(0)
     })
 
     it('never, with sessionGracePeriod: 0', async () => {

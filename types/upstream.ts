@@ -67,8 +67,8 @@ export interface UpstreamResolverContext {
 /**
  * Says which upstreams there are: all of them, each time. It returns them, or a promise of them, and is asked again
  * when their time is over, when a connection has failed, and after a GOAWAY; never more often than once in 5 seconds.
- * Or it returns an async iterable of them, for a source that reports changes by itself, and is asked again when that
- * ends.
+ * Or it returns an async iterable of them, or a promise of one, for a source that reports changes by itself, and is
+ * asked again when that ends.
  *
  * If it fails, or says that there are none, the former upstreams stay. `dns()` makes one that asks the DNS.
  */
@@ -77,8 +77,10 @@ export type UpstreamResolver = (
 ) =>
   | readonly UpstreamInput[]
   | UpstreamAnswer
-  | PromiseLike<readonly UpstreamInput[] | UpstreamAnswer>
   | AsyncIterable<readonly UpstreamInput[] | UpstreamAnswer>
+  | PromiseLike<
+      readonly UpstreamInput[] | UpstreamAnswer | AsyncIterable<readonly UpstreamInput[] | UpstreamAnswer>
+    >
 
 /** Where the upstreams of an `UpstreamPool` come from: a function, or an async iterable of complete sets. */
 export type UpstreamSource = UpstreamResolver | AsyncIterable<readonly UpstreamInput[] | UpstreamAnswer>

@@ -17,9 +17,9 @@ import { invalid, invalidKind, toInteger } from '../core/validate.ts'
 import { toError } from '../errors/errors.ts'
 import { setMember } from '../request/header-object.ts'
 import { toRawHeaders } from '../request/headers.ts'
+import { endUnsentBody } from '../request/unsent-body.ts'
 import type { Abortable } from './signal.ts'
 import { checkSignal, SignalLink } from './signal.ts'
-import { endUnsentBody } from './unsent-body.ts'
 
 /** Only a dispatcher's `dispatch` is needed. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>

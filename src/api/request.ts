@@ -11,11 +11,11 @@ import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { ResponseData } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import { toError } from '../errors/errors.ts'
+import { endUnsentBody } from '../request/unsent-body.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
 import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
-import { endUnsentBody } from './unsent-body.ts'
 
 type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
 type Resolve = (data: Data<unknown>) => void

@@ -223,6 +223,42 @@ describe('dns() with srv', () => {
   })
 
   it.each([
+    'SERVFAIL',
+    'drop',
+  ] as const)('keeps the addresses of a host whose questions fail: %s', async (trouble) => {
+    const server = await start({
+      [`SRV ${NAME}`]: [srv('a.test', 1), srv('b.test', 2)],
+      'A a.test': ['10.0.0.1'],
+      'A b.test': ['10.0.0.2'],
+    })
+    const resolver = dns(ORIGIN, { srv: NAME, servers: [server.address], timeout: 50 })
+    await ask({}, {}, resolver)
+    server.set('b.test', 'A', trouble)
+    server.set('b.test', 'AAAA', trouble)
+    const { upstreams, reports } = await ask({}, {}, resolver)
+    expect(upstreams).toEqual([`${ORIGIN}#10.0.0.1:1 w1 p0`, `${ORIGIN}#10.0.0.2:2 w1 p0`])
+    expect(reports.length).toBeGreaterThan(0)
+    // A host that was gone meanwhile is asked anew.
+    server.set(NAME, 'SRV', [srv('a.test', 1)])
+    await ask({}, {}, resolver)
+    server.set(NAME, 'SRV', [srv('a.test', 1), srv('b.test', 2)])
+    expect((await ask({}, {}, resolver)).upstreams).toEqual([`${ORIGIN}#10.0.0.1:1 w1 p0`])
+  })
+
+  it('leaves out a record with the port 0, and says so; with no other one, fails', async () => {
+    const server = await start({
+      [`SRV ${NAME}`]: [srv('a.test', 1), srv('b.test', 0)],
+      'A a.test': ['10.0.0.1'],
+      'A b.test': ['10.0.0.2'],
+    })
+    const { upstreams, reports } = await ask({ srv: NAME, servers: [server.address] })
+    expect(upstreams).toEqual([`${ORIGIN}#10.0.0.1:1 w1 p0`])
+    expect(reports).toHaveLength(1)
+    server.set(NAME, 'SRV', [srv('b.test', 0)])
+    await expect(ask({ srv: NAME, servers: [server.address] })).rejects.toThrow('has the port 0, for b.test')
+  })
+
+  it.each([
     [{ [`SRV ${NAME}`]: [srv('.', 0)] }, 'ENODATA', 'the service isn’t available'],
     [{}, 'ENOTFOUND', NAME],
     [{ [`SRV ${NAME}`]: 'SERVFAIL' }, 'ESERVFAIL', NAME],

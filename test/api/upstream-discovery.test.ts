@@ -369,6 +369,24 @@ describe('a request before the first answer', () => {
     await pool.close()
   })
 
+  it.each<[string, (pool: UpstreamPool, feed: Feed, abort: AbortController) => void]>([
+    ['the answer fails', (_pool, feed) => feed.push({ origin: 'rubbish' })],
+    ['it is late', () => {}],
+    ['it is aborted', (_pool, _feed, abort) => abort.abort()],
+    ['the pool is destroyed', (pool) => void pool.destroy()],
+  ])('ends its body when %s', async (title, end) => {
+    const feed = new Feed()
+    const pool = toPool(feed)
+    const abort = new AbortController()
+    const body = new PassThrough()
+    body.on('error', () => {})
+    const limit = title === 'it is late' ? { queueTimeout: 100 } : {}
+    const asked = ask(pool, { method: 'POST', body, signal: abort.signal, ...limit })
+    end(pool, feed, abort)
+    await expect(asked).rejects.toThrow()
+    expect(body.destroyed).toBe(true)
+  })
+
   it('ends by destroy(), with its error', async () => {
     const pool = toPool(new Feed())
     const [one, two] = [ask(pool), ask(pool)]
@@ -562,6 +580,71 @@ describe('when the set of a source changes', () => {
     expect((await failed)[0].message).toBe('not this one')
     expect(await ask(pool)).toBe('200 127.0.0.2')
     expect((await change(pool, feed, ...toInits(replicas, replicas.all))).added).toHaveLength(1)
+  })
+
+  it('one that the caller adds, too, stays when its source drops it', async () => {
+    const replicas = await startReplicas(2)
+    const [one, two] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit]
+    const feed = new Feed()
+    const pool = toPool(feed)
+    await change(pool, feed, one)
+    pool.addUpstream(one)
+    await change(pool, feed, two)
+    expect(pool.upstreams).toEqual([`${replicas.origin}#127.0.0.1`, `${replicas.origin}#127.0.0.2`])
+  })
+
+  it('and a listener destroys the pool, no further upstream is made', async () => {
+    const replicas = await startReplicas(2)
+    const feed = new Feed()
+    const made: Pool[] = []
+    const pool = toPool(feed, {
+      factory: (origin, options) => {
+        if (made.length === 0) {
+          made.push(new Pool(origin, options))
+          throw new Error('not this one')
+        }
+        const other = new Pool(origin, options)
+        made.push(other)
+        return other
+      },
+    })
+    pool.on('discoveryError', () => void pool.destroy())
+    const failed = once(pool, 'discoveryError')
+    feed.push(...toInits(replicas, replicas.all))
+    await failed
+    await pool.destroy()
+    expect(made).toHaveLength(1)
+    await made[0]?.destroy()
+  })
+
+  it('and a listener throws, calls are begun or failed all the same', async () => {
+    const thrown: unknown[] = []
+    const listeners = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.on('uncaughtException', (error) => thrown.push(error.message))
+    onTestFinished(() => {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of listeners) process.on('uncaughtException', listener)
+    })
+    const replicas = await startReplicas(2)
+    const onError = (): never => {
+      throw new Error('listener')
+    }
+    let made = 0
+    const feed = new Feed()
+    const pool = toPool(feed, {
+      factory: (origin, options) => {
+        made++
+        if (made === 1) throw new Error('not this one')
+        return new Pool(origin, options)
+      },
+    }).on('discoveryError', onError)
+    const begun = ask(pool, { connectTimeout: 3_000 })
+    feed.push(...toInits(replicas, replicas.all))
+    expect(await begun).toBe('200 127.0.0.2')
+    const failing = toPool(() => Promise.reject(new Error('down'))).on('discoveryError', onError)
+    await expect(ask(failing, { connectTimeout: 3_000 })).rejects.toThrow('down')
+    await expect.poll(() => thrown).toEqual(['listener', 'listener'])
   })
 
   it('rubbish is told, and changes nothing', async () => {

@@ -11,6 +11,7 @@ import type { DispatchOptions, RequestPriority } from '../../../types/request.ts
 import { DodiciError, RequestTimeoutError, TunnelRefusedError, toError } from '../../errors/errors.ts'
 import { BalancedPoolMissingUpstreamError } from '../../errors/undici-errors.ts'
 import type { KeptIterable } from '../../request/kept-source.ts'
+import { endUnsentBody } from '../../request/unsent-body.ts'
 import type { CallResult } from './ejection.ts'
 import { isForFree, isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
 import { toKeptIterable } from './kept-body.ts'
@@ -98,6 +99,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   readonly #owner: UpstreamCallOwner
   readonly #handler: DispatchHandler
   #options: DispatchOptions
+  /** With the body as the caller gave it. */
+  readonly #unsent: DispatchOptions
   /** The body, where it can be read once and is kept for further upstreams; null for any other body. */
   readonly #kept: KeptIterable | null
   #state: UpstreamCallState = 'waiting'
@@ -124,6 +127,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
     this.#owner = owner
+    this.#unsent = options
     this.#kept = toKeptIterable(options, options.maxReplayBuffer ?? owner.maxReplayBuffer)
     this.#options = this.#kept === null ? options : { ...options, body: this.#kept }
     this.#handler = handler
@@ -166,7 +170,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       else if (!this.#wait())
         throw new BalancedPoolMissingUpstreamError('The UpstreamPool has no upstream any more')
     } catch (thrown) {
-      this.#report(toError(thrown))
+      this.abandon(toError(thrown))
     }
   }
 
@@ -179,15 +183,16 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     }
   }
 
-  /** No upstream was known in time. */
+  /** No upstream got the request: none was known in time, or it was aborted before. Nothing has read the body. */
   abandon(error: Error): void {
+    endUnsentBody(this.#unsent, error)
     this.#report(error)
   }
 
   onAbort(reason: Error): void {
     if (this.#owner.discoveries == null || this.#upstream !== null || this.#state !== 'waiting') return
     this.#owner.discoveries.unwait(this)
-    this.#report(reason)
+    this.abandon(reason)
   }
 
   get isSettled(): boolean {
@@ -307,6 +312,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       this.#handler.onRequestStart?.(this.#controller, null)
     } catch (thrown) {
       discoveries.unwait(this)
+      endUnsentBody(this.#unsent, toError(thrown))
       throw thrown
     }
     return true

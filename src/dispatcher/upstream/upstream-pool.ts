@@ -17,6 +17,7 @@ import type {
 } from '../../../types/upstream.ts'
 import { markClass } from '../../core/class-mark.ts'
 import { Deadlines, systemClock } from '../../core/clock.ts'
+import { throwUncaught } from '../../core/original-timers.ts'
 import {
   ClientClosedError,
   ClientDestroyedError,
@@ -120,7 +121,7 @@ export class UpstreamPool extends LivingDispatcher {
     this.#discoveries = new Discoveries(given.sources, resolved.discovery, systemClock, Math.random, {
       check: (answer) => toAnswer(answer, resolved.pool),
       onAnswer: () => this.#reconcile(),
-      onError: (error) => this.emit('discoveryError', error),
+      onError: (error) => this.#tellError(error),
     })
     const { failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout } = resolved
     const isDestroyed = (): boolean => this.destroyed
@@ -174,8 +175,8 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   /**
-   * Adds an upstream. No effect if there is one with this origin and address: remove that one first, to give it another
-   * weight.
+   * Adds an upstream. If there is one with this origin and address, that one stays as it is, also when a source that
+   * has named it names it no more: remove it first, to give it another weight.
    *
    * @throws InvalidArgumentError, and ClientClosedError or ClientDestroyedError after `close()` or `destroy()`
    */
@@ -183,7 +184,11 @@ export class UpstreamPool extends LivingDispatcher {
     if (this.destroyed) throw new ClientDestroyedError()
     if (this.closed) throw new ClientClosedError()
     const resolved = toUpstream(upstream, this.#options.pool)
-    if (this.#upstreams.find(resolved.name) !== null) return this
+    if (this.#upstreams.find(resolved.name) !== null) {
+      // As it is: a source that drops it doesn't take it away any more.
+      this.#discoveries.keep(resolved.name)
+      return this
+    }
     this.#discoveries.add(resolved)
     this.#add(resolved)
     this.#discoveries.beginWaiting()
@@ -269,6 +274,8 @@ export class UpstreamPool extends LivingDispatcher {
     }
     this.#upstreams.updateLevels()
     for (const upstream of wanted.values()) {
+      // A listener may have destroyed the pool: then no further one is made.
+      if (this.destroyed) return
       if (this.#upstreams.find(upstream.name) === null && this.#tryToAdd(upstream)) added.push(upstream.name)
     }
     const { upstreams } = this
@@ -291,8 +298,17 @@ export class UpstreamPool extends LivingDispatcher {
       this.#add(upstream)
       return true
     } catch (thrown) {
-      this.emit('discoveryError', toCodedError(toError(thrown)))
+      this.#tellError(toCodedError(toError(thrown)))
       return false
+    }
+  }
+
+  /** What a listener throws doesn't keep the pool from its next steps. */
+  #tellError(error: Error & { readonly code: string }): void {
+    try {
+      this.emit('discoveryError', error)
+    } catch (thrown) {
+      throwUncaught(thrown)
     }
   }
 

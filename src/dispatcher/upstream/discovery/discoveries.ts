@@ -75,6 +75,12 @@ export class Discoveries {
     this.#named.set(upstream.name, upstream)
   }
 
+  /** The caller names one that a source has named: it stays when the source names it no more. */
+  keep(name: string): void {
+    const upstream = this.wanted.get(name)
+    if (upstream !== undefined) this.#named.set(name, upstream)
+  }
+
   /** The caller removes an upstream, until a source names it again. */
   delete(name: string): void {
     this.#named.delete(name)
@@ -130,7 +136,7 @@ export class Discoveries {
   #onError(discovery: Discovery, error: Error, isFinal: boolean): void {
     this.#owner.onError(toDiscoveryError(discovery.name, error))
     // Another source may still give some.
-    if (isFinal && this.#discoveries.every(({ isPending, error: failure }) => failure !== null || !isPending))
+    if (isFinal && this.#discoveries.every((one) => !one.isAsking && (one.error !== null || !one.isPending)))
       this.failWaiting(() => this.toError())
   }
 

@@ -92,6 +92,11 @@ export class Discovery {
     return kind === 'asking' || kind === 'watching' || kind === 'idle'
   }
 
+  /** Whether a question is under way. */
+  get isAsking(): boolean {
+    return this.#state.kind === 'asking'
+  }
+
   /** Whether no answer will ever come any more. */
   get isOver(): boolean {
     return this.#state.kind === 'over'
@@ -142,7 +147,10 @@ export class Discovery {
       return
     }
     Promise.resolve(answer).then(
-      (value) => this.#onAnswer(abort, value),
+      (value) => {
+        if (!isAsyncIterable(value)) this.#onAnswer(abort, value)
+        else if (this.#isOf(abort)) this.#watch(value, abort, alarm)
+      },
       (reason) => this.#onFailure(abort, toError(reason)),
     )
   }

@@ -22,9 +22,15 @@ export interface FoundAddress {
 
 /** The questions of one resolution. */
 export interface NameQueries {
-  /** At least one. */
-  addresses(name: string): Promise<readonly FoundAddress[]>
+  /**
+   * At least one.
+   *
+   * @param mayBeKept whether, if all questions fail, the addresses of before do: another name has an answer
+   */
+  addresses(name: string, mayBeKept: boolean): Promise<readonly FoundAddress[]>
   services(name: string): Promise<readonly SrvRecord[]>
+  /** No other names are asked for any more. */
+  forgetOthers(names: readonly string[]): void
   /** A question has failed, and others give an answer. */
   report(error: unknown): void
 }
@@ -74,6 +80,8 @@ export class SystemQueries implements NameQueries {
     return Promise.reject(new Error('The system looks up no SRV records'))
   }
 
+  forgetOthers(): void {}
+
   report(): void {}
 }
 
@@ -100,7 +108,7 @@ export class ServerQueries implements NameQueries {
     this.#kept = kept
   }
 
-  async addresses(name: string): Promise<readonly FoundAddress[]> {
+  async addresses(name: string, mayBeKept: boolean): Promise<readonly FoundAddress[]> {
     const outcomes = await this.#cancelable(
       Promise.allSettled(this.#families.map((family) => this.#ask(name, family))),
     )
@@ -118,18 +126,24 @@ export class ServerQueries implements NameQueries {
         errors.unshift(outcome.reason)
       }
     }
-    // A failed answer isn't an empty one: it takes away no address, as long as the other question has an answer.
-    if (found.length === 0) throw errors[0] ?? toNoRecords(name)
+    // A failed answer isn't an empty one: it takes away no address, as long as another question has an answer.
+    if (found.length === 0 && !mayBeKept) throw errors[0] ?? toNoRecords(name)
     for (const [index, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled' || isNothing(outcome.reason)) continue
       found.push(...(this.#kept.get(`${this.#families[index]} ${name}`) ?? []).map(withoutTtl))
-      this.report(outcome.reason)
+      if (found.length > 0) this.report(outcome.reason)
     }
+    if (found.length === 0) throw errors[0] ?? toNoRecords(name)
     return found
   }
 
   services(name: string): Promise<readonly SrvRecord[]> {
     return this.#cancelable(this.#resolver.resolveSrv(name))
+  }
+
+  forgetOthers(names: readonly string[]): void {
+    const queries = new Set(names.flatMap((name) => this.#families.map((family) => `${family} ${name}`)))
+    for (const query of this.#kept.keys()) if (!queries.has(query)) this.#kept.delete(query)
   }
 
   report(error: unknown): void {

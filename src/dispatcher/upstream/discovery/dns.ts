@@ -76,11 +76,13 @@ async function find(
   queries: NameQueries,
 ): Promise<FoundUpstream[]> {
   if (srv === null) {
-    const addresses = await toAddresses(hostname, queries)
+    const addresses = await toAddresses(hostname, queries, false)
     return addresses.map((address) => ({ upstream: { origin: href, address: toText(address) }, address }))
   }
-  const targets = toTargets(srv, await queries.services(srv))
+  const { targets, unusable } = toTargets(srv, await queries.services(srv))
+  for (const error of unusable) queries.report(error)
   const names = [...new Set(targets.map(({ name }) => name))]
+  queries.forgetOthers(names)
   const found = new Map(await toPairs(names, queries))
   return targets.flatMap(({ name, port, weight, priority }) => {
     const addresses = found.get(name) ?? []
@@ -97,7 +99,7 @@ async function toPairs(
   names: readonly string[],
   queries: NameQueries,
 ): Promise<[name: string, addresses: readonly FoundAddress[]][]> {
-  const outcomes = await Promise.allSettled(names.map((name) => toAddresses(name, queries)))
+  const outcomes = await Promise.allSettled(names.map((name) => toAddresses(name, queries, true)))
   const pairs: [string, readonly FoundAddress[]][] = []
   const errors: unknown[] = []
   for (const [index, outcome] of outcomes.entries()) {
@@ -109,9 +111,15 @@ async function toPairs(
   return pairs
 }
 
-function toAddresses(name: string, queries: NameQueries): Promise<readonly FoundAddress[]> {
+function toAddresses(
+  name: string,
+  queries: NameQueries,
+  mayBeKept: boolean,
+): Promise<readonly FoundAddress[]> {
   const family = toIpVersion(name)
-  return family === 0 ? queries.addresses(name) : Promise.resolve([{ host: name, family, ttl: null }])
+  return family === 0
+    ? queries.addresses(name, mayBeKept)
+    : Promise.resolve([{ host: name, family, ttl: null }])
 }
 
 function toText({ host, family }: FoundAddress, port: number | null = null): string {

@@ -20,12 +20,12 @@ const JITTER = 0.1
 
 /**
  * When to ask again after an answer that holds for `ttl`: within the last tenth of that time, so that it is over for
- * no client before it has asked again.
+ * no client before it has asked again; but no sooner than {@link MIN_PAUSE}.
  *
  * @param random from 0 to below 1
  */
 export function toNext(ttl: number, now: number, random: number): number {
-  return now + ttl * (1 - JITTER * random)
+  return now + Math.max(MIN_PAUSE, ttl * (1 - JITTER * random))
 }
 
 /** When to ask again after so many failures in a row: later each time, up to {@link DEFAULT_TTL}. */

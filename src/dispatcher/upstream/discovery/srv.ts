@@ -19,12 +19,21 @@ export interface SrvTarget {
 const LEAST_WEIGHT = 0.1
 
 /**
- * The hosts of a service.
+ * The hosts of a service, and what is wrong with the records that name none: a port of 0 can't be connected to.
  *
- * @throws when its domain says that there is no such service: by a target of `.`
+ * @throws when its domain says that there is no such service, by a target of `.`, or when no record can be used
  */
-export function toTargets(service: string, records: readonly SrvRecord[]): SrvTarget[] {
-  const targets = records.filter(({ name }) => name !== '' && name !== '.')
+export function toTargets(
+  service: string,
+  records: readonly SrvRecord[],
+): { readonly targets: readonly SrvTarget[]; readonly unusable: readonly Error[] } {
+  const hosts = records.filter(({ name }) => name !== '' && name !== '.')
+  const targets = hosts.filter(({ port }) => port !== 0)
+  const unusable = hosts
+    .filter(({ port }) => port === 0)
+    .map(({ name }) => new Error(`An SRV record of ${service} has the port 0, for ${name}`))
+  const [first] = unusable
+  if (targets.length === 0 && first !== undefined) throw first
   if (targets.length === 0 && records.length > 0) {
     const error = new Error(
       `The SRV record of ${service} says that the service isn't available (its target is .)`,
@@ -32,8 +41,9 @@ export function toTargets(service: string, records: readonly SrvRecord[]): SrvTa
     throw Object.assign(error, { code: 'ENODATA', syscall: 'querySrv', hostname: service })
   }
   const areAllZero = targets.every(({ weight }) => weight === 0)
-  return targets.map(({ name, port, weight, priority }) => ({
+  const weighted = targets.map(({ name, port, weight, priority }) => ({
     ...{ name, port, priority },
     weight: areAllZero ? 1 : Math.max(LEAST_WEIGHT, weight),
   }))
+  return { targets: weighted, unusable }
 }

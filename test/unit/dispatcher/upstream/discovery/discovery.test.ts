@@ -95,6 +95,26 @@ describe('Discovery of a function', () => {
     expect(scene.asked).toEqual([0, 28.5, 57])
   })
 
+  it('asks no sooner than after 5 seconds, whatever the jitter', async () => {
+    const scene = new Scene()
+    scene.random = 0.999
+    scene.answer = () => ({ upstreams: A, ttl: 5_000 })
+    await scene.start()
+    await scene.pass(11)
+    expect(scene.asked).toEqual([0, 5, 10])
+  })
+
+  it('takes a promise of an async iterable', async () => {
+    const scene = new Scene()
+    scene.answer = async () =>
+      (async function* () {
+        yield A
+        yield B
+      })()
+    await scene.start()
+    expect(scene.told.slice(0, 2)).toEqual(['http://a.example', 'http://b.example'])
+  })
+
   it('asks at once, within half a second, when something has failed; once in 5 seconds', async () => {
     const scene = new Scene()
     scene.random = 0.999

@@ -5,7 +5,7 @@
  */
 
 import { Readable } from 'node:stream'
-import { isReadableStream, toBodySource } from '../request/body.ts'
+import { isReadableStream, toBodySource } from './body.ts'
 
 /**
  * Ends a body that nothing will read, as the bodies of other failed calls end: a Readable is destroyed with the error,

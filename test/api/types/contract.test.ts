@@ -91,9 +91,11 @@ describe('the public types', () => {
       const diagnostics = wrong.getSemanticDiagnostics(wrong.getSourceFile(wrongFile))
       expect(diagnostics.map((diagnostic) => show(diagnostic).split('\n')[0])).toEqual([
         expect.stringMatching(
-          /^test\/types\/wrong\.test-d\.ts:7: TS2740: .* is missing the following properties/,
+          /^test\/api\/types\/wrong\.test-d\.ts:7: TS2740: .* is missing the following properties/,
         ),
-        expect.stringMatching(/^test\/types\/wrong\.test-d\.ts:8: TS2322: Type 'RawHeaders \| null' is not/),
+        expect.stringMatching(
+          /^test\/api\/types\/wrong\.test-d\.ts:8: TS2322: Type 'RawHeaders \| null' is not/,
+        ),
       ])
     })
   })

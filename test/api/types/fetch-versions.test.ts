@@ -65,14 +65,18 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
   describe('when something is wrong', () => {
     test('the compiler objects to that, and to nothing else', () => {
       expect(compile(setting, SNIPPET, 'own').errors.map((error) => error.split('\n')[0])).toEqual([
-        expect.stringMatching(/^test\/types\/snippet\.test-d\.ts:4: TS2769: No overload|:4: TS\d+: .*'URL'/),
-        expect.stringMatching(/^test\/types\/snippet\.test-d\.ts:5: TS2322: Type 'Agent' is not assignable/),
+        expect.stringMatching(
+          /^test\/api\/types\/snippet\.test-d\.ts:4: TS2769: No overload|:4: TS\d+: .*'URL'/,
+        ),
+        expect.stringMatching(
+          /^test\/api\/types\/snippet\.test-d\.ts:5: TS2322: Type 'Agent' is not assignable/,
+        ),
       ])
     })
 
     test('the compiler objects to a dispatch() that takes one shape of handlers alone', () => {
       const { errors } = compile({ ...setting, mutate: takeOneShape }, SNIPPET, 'own')
-      expect(errors.join('\n')).toMatch(/^test\/types\/snippet\.test-d\.ts:3: /)
+      expect(errors.join('\n')).toMatch(/^test\/api\/types\/snippet\.test-d\.ts:3: /)
     })
   })
 })

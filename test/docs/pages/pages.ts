@@ -80,6 +80,6 @@ export function isThere(page: string, link: string): boolean {
   const isOurs = OURS.test(link)
   const target = isOurs ? path.replace(OURS, '') : posix.join(posix.dirname(page), decodeURI(path))
   const file = path === '' ? page : target
-  if (file.startsWith('../..') || !existsSync(`${root}${file}`)) return false
+  if (file.startsWith('..') || !existsSync(`${root}${file}`)) return false
   return anchor === undefined || (file.endsWith('.md') && findAnchors(readRepository(file)).includes(anchor))
 }

@@ -387,7 +387,7 @@ describe('the command that draws a result', () => {
     const copy = await makeFolder()
     const bench = fileURLToPath(new URL('../../../bench/', import.meta.url))
     for (const part of ['bench/report', 'bench/e2e', 'scripts/random.mjs'])
-      await cp(join(bench, '../..', part), join(copy, part), { recursive: true })
+      await cp(join(bench, '..', part), join(copy, part), { recursive: true })
     const results = join(copy, 'bench', 'results')
     const moved = join(copy, 'bench', 'report', 'index.mjs')
     const none = await runNode(moved)

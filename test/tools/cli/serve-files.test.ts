@@ -37,7 +37,7 @@ beforeAll(async () => {
     inside: 'a.txt',
     'folder-inside': 'sub',
     outside: '../secret',
-    'outside-folder': '../..',
+    'outside-folder': '..',
     sibling: '../site-secret/file',
     'to-dotfile': '.env',
     'to-dot-folder': '.git',

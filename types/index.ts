@@ -8,7 +8,17 @@ export type {
   ReadableStreamLike,
   RequestBody,
 } from './body.ts'
-export type { DodiciChannels, FallbackReason, RequestFacts, RetryReason, SessionFacts } from './channels.ts'
+export type {
+  DodiciChannels,
+  FallbackReason,
+  PeerGoaway,
+  PeerSettings,
+  RequestFacts,
+  RequestMessage,
+  RetryReason,
+  SessionFacts,
+  SessionMessage,
+} from './channels.ts'
 export type {
   AgentOptions,
   ClientOptions,
@@ -87,6 +97,7 @@ export type {
   AgentStats,
   ClientStats,
   EndReason,
+  Http1Stats,
   OpenReason,
   PoolStats,
   SessionEnds,

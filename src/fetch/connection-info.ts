@@ -11,9 +11,6 @@ import { findController } from '../api/stream.ts'
 import { invalidKind } from '../core/validate.ts'
 import { FetchResponse } from './response.ts'
 
-/** What each API gives of a response. */
-export type Responded = Response | BodyType | { readonly statusCode: number }
-
 /**
  * Tells which protocol has carried a request, over which session and stream, and how many attempts it took. It reads
  * what is kept anyway: a program that never asks pays nothing.
@@ -32,7 +29,9 @@ export type Responded = Response | BodyType | { readonly statusCode: number }
  * console.log(getConnectionInfo(response)?.protocol) // h2
  * ```
  */
-export function getConnectionInfo(response: Responded): ConnectionInfo | null {
+export function getConnectionInfo(
+  response: Response | BodyType | { readonly statusCode: number },
+): ConnectionInfo | null {
   const given: unknown = response
   if (typeof given !== 'object' || given === null) throw invalidKind('response', given, 'a response')
   if (given instanceof BodyReadable) return given.connection

@@ -41,6 +41,7 @@ export type UpstreamInput = string | URL | UpstreamInit
 
 /** The upstreams that there are now, all of them; and for how long that is true. */
 export interface UpstreamAnswer {
+  /** The upstreams there are now: all of them. */
   upstreams: readonly UpstreamInput[]
 
   /**

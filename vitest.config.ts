@@ -45,9 +45,13 @@ const PLAYED = [
 ]
 /**
  * Functions and classes by themselves, without a global that they would change: their files share workers, and the modules in
- * them, which is what half of their time went into. Not so where a test mocks a module.
+ * them, which is what half of their time went into. Not so where a test mocks a module, or
+ * measures time or memory: others' garbage would be collected in it.
  */
-const PURE = ['test/protocol/**/!(last-ids|rfc9113-ids).test.ts', 'test/unit/*/**/!(checks|errors).test.ts']
+const PURE = [
+  'test/protocol/**/!(last-ids|rfc9113-ids|cost|hostile-blocks).test.ts',
+  'test/unit/*/**/!(checks|errors|response-body|decode|headers).test.ts',
+]
 
 /** Ours alone, on top of what a line of Node brings: schedulers, pools, proxies, command line, documents. */
 const OURS = [

@@ -3,7 +3,7 @@ import type { EndReason, OpenReason } from './stats.ts'
 
 /** A session, in each message about it: one object for its whole life. */
 export interface SessionFacts {
-  /** The number of the session among those of its origin's dispatcher, from 1. */
+  /** Numbers the sessions of the origin's dispatcher, from 1. */
   readonly id: number
   /** As `URL.origin` writes it. */
   readonly origin: string

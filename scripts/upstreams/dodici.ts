@@ -35,6 +35,8 @@ export class Dodici implements Policy {
       repeats: 0,
       maxOverload: this.#options.rules.maxEjectionTime,
       mayRetry: true,
+      discoveries: null,
+      redirects: null,
       onCallSettled: () => {},
     }
   }

@@ -30,8 +30,6 @@ export interface FailureNotes {
   readonly isHttp1Upgrade: boolean
   /** The response was 421 (RFC 9110 §15.5.20). The call reads this: it is replayed so only once. */
   readonly wasMisdirected: boolean
-  /** The stream of the last of them, which the call itself notes; null for none. */
-  readonly streamId: number | null
 }
 
 /** The notes of all calls without such an attempt. */
@@ -44,7 +42,6 @@ export const NO_FAILURES: FailureNotes = Object.freeze({
   http1Required: null,
   isHttp1Upgrade: false,
   wasMisdirected: false,
-  streamId: null,
 })
 
 /**

@@ -70,7 +70,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   #attempt: Attempt | null = null
   /** What carries the present attempt, or has carried the last one; null before the first. */
   #carrier: Carrier | null = null
-  /** The stream of the last attempt, once the call has settled. */
+  /** The stream of the last attempt that has ended; null for none. */
   #lastStreamId: number | null = null
   #paused = false
 
@@ -103,8 +103,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   get connection(): ConnectionInfo | null {
     if (this.#carrier === null) return null
     const { protocol, id } = this.#carrier
-    const streamId =
-      this.#attempt === null ? (this.#lastStreamId ?? this.failures.streamId) : this.#attempt.streamId
+    const streamId = this.#attempt === null ? this.#lastStreamId : this.#attempt.streamId
     return { protocol, sessionId: id, streamId, attempts: this.#attempts }
   }
 
@@ -379,7 +378,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   attemptFailed(error: DodiciError): void {
     if (this.#state === 'settled') return
     const attempt = this.#attempt
-    this.failures = { ...this.failures, streamId: attempt?.streamId ?? null }
+    this.#lastStreamId = attempt?.streamId ?? null
     this.#attempt = null
     if (this.#state === 'receiving' && attempt !== null) {
       error.processed = 'yes'
@@ -403,7 +402,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     if (this.#attempt !== attempt) return
     if (this.#owner.mayReplay(this, null, attempt)) {
       this.#attempt = null
-      this.failures = { ...this.failures, streamId: attempt.streamId }
+      this.#lastStreamId = attempt.streamId
       this.#queueAgain()
       attempt.cancel()
     } else {
@@ -435,7 +434,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     if (this.#state === 'settled') return
     const attempt = this.#attempt
     if (error instanceof DodiciError) {
-      this.mark(error, attempt?.streamId ?? this.failures.streamId)
+      this.mark(error, attempt?.streamId ?? this.#lastStreamId)
       if (error.processed === 'no' && attempt?.hasBegun === true)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }

@@ -57,7 +57,7 @@ export const upstreamChannels = Object.freeze({
   hedge: channel('dodici:upstream:hedge'),
 })
 
-/** Dodici's channels of one request, by whichever protocol. Messages have `request`, as those of undici's channels. */
+/** Dodici's channels of one request, by whichever protocol. Messages have `request`, as undici's messages do. */
 export const callChannels = Object.freeze({
   /** `{ request }`: it has to wait for a connection, or for room on one. */
   queued: channel('dodici:request:queued'),

@@ -110,7 +110,7 @@ class LeavingHandler extends ForwardingHandler {
 
   override onResponseStart(...args: Parameters<ForwardingHandler['onResponseStart']>): void {
     const [, statusCode, headers] = args
-    if (isRedirect(statusCode)) {
+    if (isRedirection(statusCode)) {
       this.#headers = headers
       this.#record(headers)
     }
@@ -123,8 +123,8 @@ class LeavingHandler extends ForwardingHandler {
   }
 }
 
-/** Whether a response may lead elsewhere. */
-export function isRedirect(statusCode: number): boolean {
+/** Whether a status is of the class Redirection (RFC 9110 §15.4): the response may lead elsewhere. */
+export function isRedirection(statusCode: number): boolean {
   return statusCode >= 300 && statusCode <= 399
 }
 

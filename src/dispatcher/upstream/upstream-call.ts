@@ -15,7 +15,7 @@ import { endUnsentBody } from '../../request/unsent-body.ts'
 import type { CallResult } from './ejection.ts'
 import { isForFree, isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
 import { toKeptIterable } from './kept-body.ts'
-import { isRedirect } from './redirects.ts'
+import { isRedirection } from './redirects.ts'
 import { TOO_MANY_REQUESTS, toGrpcStatus, toOverload } from './response-status.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Upstream } from './upstream.ts'
@@ -44,9 +44,9 @@ export interface UpstreamCallOwner {
   /** Of the retries of all calls. */
   readonly budget: RetryBudget
   /** Where calls wait until an upstream is known; null: all were named by the caller. */
-  readonly discoveries?: CallWaitingRoom | null
+  readonly discoveries: CallWaitingRoom | null
   /** Where redirects lead; null: to upstreams. */
-  readonly redirects?: CallRedirects | null
+  readonly redirects: CallRedirects | null
   /**
    * How often Pools have sent calls again that a server may have acted on, this call or others. Null: that isn't known,
    * since the dispatchers are the caller's.
@@ -190,7 +190,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   onAbort(reason: Error): void {
-    if (this.#owner.discoveries == null || this.#upstream !== null || this.#state !== 'waiting') return
+    if (this.#owner.discoveries === null || this.#upstream !== null || this.#state !== 'waiting') return
     this.#owner.discoveries.unwait(this)
     this.abandon(reason)
   }
@@ -248,7 +248,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (this.#state === 'settled') return
     this.#state = 'responded'
     if (statusCode >= 200) this.#measure(statusCode, headers)
-    if (isRedirect(statusCode)) this.#recordRedirect(headers)
+    if (isRedirection(statusCode)) this.#recordRedirect(headers)
     this.#handler.onResponseStart?.(this.#controller, statusCode, headers, statusMessage)
   }
 
@@ -304,7 +304,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
    */
   #wait(): boolean {
     const { discoveries } = this.#owner
-    if (discoveries === null || discoveries === undefined) return false
+    if (discoveries === null) return false
     discoveries.wait(this, this.#options)
     if (this.#hasStarted) return true
     this.#hasStarted = true
@@ -320,7 +320,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   #recordRedirect(headers: IncomingHttpHeaders): void {
     const { redirects } = this.#owner
-    if (redirects === undefined || redirects === null) return
+    if (redirects === null) return
     this.#redirect = headers
     redirects.record(this.#options, headers)
   }

@@ -42,7 +42,7 @@ export class Discoveries {
     this.#waiting = new WaitingCalls(clock, (limit) => this.#toLateError(limit))
     const listener = {
       check: (answer: unknown) => owner.check(answer),
-      onAnswer: () => this.#onAnswer(),
+      onAnswer: () => owner.onAnswer(),
       onError: (discovery: Discovery, error: Error, isFinal: boolean) =>
         this.#onError(discovery, error, isFinal),
     }
@@ -127,10 +127,6 @@ export class Discoveries {
     const failed = this.#discoveries.find(({ error }) => error !== null)
     if (failed === undefined || failed.error === null) return new ConnectError('No upstream is known')
     return toDiscoveryError(failed.name, failed.error)
-  }
-
-  #onAnswer(): void {
-    this.#owner.onAnswer()
   }
 
   #onError(discovery: Discovery, error: Error, isFinal: boolean): void {

@@ -151,11 +151,10 @@ export class ServerQueries implements NameQueries {
   }
 
   async #ask(name: string, family: 4 | 6): Promise<readonly FoundAddress[]> {
-    const { ttl } = { ttl: true } as const
     const records =
       family === 4
-        ? await this.#resolver.resolve4(name, { ttl })
-        : await this.#resolver.resolve6(name, { ttl })
+        ? await this.#resolver.resolve4(name, { ttl: true })
+        : await this.#resolver.resolve6(name, { ttl: true })
     return records.map((record) => ({ host: record.address, family, ttl: record.ttl }))
   }
 

@@ -129,6 +129,8 @@ function play({
     requestTimeout: 0,
     maxReplayBuffer: 0,
     mayRetry: true,
+    discoveries: null,
+    redirects: null,
     onCallSettled: () => settled++,
   }
   const deadlines = new Deadlines(clock).listFor(1)

@@ -272,7 +272,7 @@ export class UpstreamPool extends LivingDispatcher {
       const next = wanted.get(upstream.name)
       if (next === undefined || !this.#update(upstream, next)) this.#drain(upstream)
     }
-    this.#upstreams.updateLevels()
+    this.#upstreams.onPriorityChange()
     for (const upstream of wanted.values()) {
       // A listener may have destroyed the pool: then no further one is made.
       if (this.destroyed) return

@@ -40,6 +40,8 @@ export class UpstreamSet {
   readonly #upstreams: Upstream[] = []
   /** The same by priority, the first to be used first; null while all have the same priority. */
   #levels: readonly (readonly Upstream[])[] | null = null
+  /** The levels are to be made anew: by the next choice, since an answer may have thousands of upstreams. */
+  #areLevelsStale = false
   readonly #latencies: LatencyQuantiles
   /** When success rates are compared next. */
   #comparesAt: number
@@ -69,17 +71,22 @@ export class UpstreamSet {
 
   add(upstream: Upstream): void {
     this.#upstreams.push(upstream)
-    this.updateLevels()
+    this.#areLevelsStale = true
   }
 
   delete(upstream: Upstream): void {
     const index = this.#upstreams.indexOf(upstream)
     if (index !== -1) this.#upstreams.splice(index, 1)
-    this.updateLevels()
+    this.#areLevelsStale = true
   }
 
-  /** To be called when an upstream has another priority than before. */
-  updateLevels(): void {
+  /** An upstream has another priority than before. */
+  onPriorityChange(): void {
+    this.#areLevelsStale = true
+  }
+
+  #updateLevels(): void {
+    this.#areLevelsStale = false
     const priorities = [...new Set(this.#upstreams.map(({ priority }) => priority))].sort((a, b) => a - b)
     this.#levels =
       priorities.length < 2
@@ -125,6 +132,7 @@ export class UpstreamSet {
     const [only] = upstreams
     if (only !== undefined && upstreams.length === 1) return tried?.includes(only) === true ? null : only
     if (now >= this.#comparesAt) this.#compare(now)
+    if (this.#areLevelsStale) this.#updateLevels()
     if (this.#levels !== null) return this.#chooseByPriority(this.#levels, options, tried, now)
     let leftOut = 0
     let due: Upstream | null = null

@@ -333,7 +333,7 @@ describe('a hedged call', () => {
   it('isn’t hedged at an upstream of another priority', () => {
     const { late, played, upstreams, set, at } = play()
     for (const upstream of upstreams) if (upstream.name !== at(0).upstream) upstream.priority = 1
-    set.updateLevels()
+    set.onPriorityChange()
     late()
     expect(played).toHaveLength(1)
   })

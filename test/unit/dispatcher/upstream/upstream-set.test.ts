@@ -145,7 +145,7 @@ describe('UpstreamSet', () => {
     function toLevels(rules: Partial<typeof RULES> = {}) {
       const scene = toScene(4, rules)
       for (const upstream of [scene.c, scene.d]) if (upstream !== undefined) upstream.priority = 1
-      scene.set.updateLevels()
+      scene.set.onPriorityChange()
       return scene
     }
 
@@ -193,7 +193,7 @@ describe('UpstreamSet', () => {
     it('is told of another priority, and of one that goes', () => {
       const { a, b, c, d, chosen, set } = toLevels()
       if (c !== undefined) c.priority = 0
-      set.updateLevels()
+      set.onPriorityChange()
       expect(chosen(GET)).toEqual([a, b, c])
       for (const upstream of [a, b, c]) if (upstream !== undefined) set.delete(upstream)
       expect(chosen(GET)).toEqual([d])

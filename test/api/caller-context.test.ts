@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { Readable, Writable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { interceptors, RetryAgent } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { Dispatcher, DispatchOptions } from '../../types/index.ts'
 import { listen } from '../support/servers/listen.ts'
@@ -626,7 +626,7 @@ const CASES = Object.entries(PROTOCOLS).flatMap(([protocol, { start, options }])
 )
 
 describe('the context of its caller is that of each hook', () => {
-  test.each(CASES)('$title', async ({ start, play, hooks, isWarm, options }) => {
+  it.each(CASES)('$title', async ({ start, play, hooks, isWarm, options }) => {
     const origin = await start()
     const client = new Client(origin, options)
     onTestFinished(() => client.destroy())

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { inspect } from 'node:util'
 import * as undici7 from 'undici'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import type { Dispatcher, DispatcherComposeInterceptor } from '../../types/index.ts'
@@ -58,7 +58,7 @@ function start<TDispatcher extends Dispatcher>(dispatcher: TDispatcher): TDispat
 }
 
 describe.each(CLASSES)('a composed %s', (_name, make) => {
-  test.each([1, 2, 3])('has all its members, composed %d times', (times) => {
+  it.each([1, 2, 3])('has all its members, composed %d times', (times) => {
     const dispatcher = start(make())
     let composed = dispatcher
     for (let i = 0; i < times; i++) composed = composed.compose(pass)
@@ -76,7 +76,7 @@ describe.each(CLASSES)('a composed %s', (_name, make) => {
     }
   })
 
-  test('is an instance of its class, and shown as it', () => {
+  it('is an instance of its class, and shown as it', () => {
     const dispatcher = start(make())
     const composed = dispatcher.compose(pass)
     expect(composed).toBeInstanceOf(dispatcher.constructor)
@@ -86,7 +86,7 @@ describe.each(CLASSES)('a composed %s', (_name, make) => {
     expect(inspect(composed, { depth: -1 })).toBe(inspect(dispatcher, { depth: -1 }))
   })
 
-  test.each([
+  it.each([
     ['close()', (it: AnyDispatcher) => it.close()],
     ['close({ timeout })', (it: AnyDispatcher) => it.close({ timeout: 1_000 })],
     ['close(callback)', (it: AnyDispatcher) => new Promise<void>((resolve) => it.close(resolve))],
@@ -103,7 +103,7 @@ describe.each(CLASSES)('a composed %s', (_name, make) => {
     for (const each of [dispatcher, composed]) expect([each.closed, each.destroyed]).toEqual([isClosed, true])
   })
 
-  test('has its events: a listener on one is a listener on both', async () => {
+  it('has its events: a listener on one is a listener on both', async () => {
     const dispatcher = start(make())
     const composed = dispatcher.compose(pass)
     const heard: unknown[] = []
@@ -120,7 +120,7 @@ describe.each(CLASSES)('a composed %s', (_name, make) => {
 })
 
 describe('the members of a class', () => {
-  test('stats are those of now', async () => {
+  it('stats are those of now', async () => {
     const { origin } = await startPeer(SERVE)
     const agent = start(new dodici.Agent({ h2c: true }))
     const noting = new Noting()
@@ -131,7 +131,7 @@ describe('the members of a class', () => {
     expect(noting.paths).toEqual(['/a'])
   })
 
-  test('methods that change it do', () => {
+  it('methods that change it do', () => {
     const pool = start(new dodici.UpstreamPool([ORIGIN]))
     const composed = pool.compose(pass)
     composed.addUpstream('http://b.test')
@@ -141,7 +141,7 @@ describe('the members of a class', () => {
     expect(composed.upstreams).toEqual(['http://b.test'])
   })
 
-  test('all APIs of the composed one pass through its interceptors, those of the inner one do not', async () => {
+  it('all APIs of the composed one pass through its interceptors, those of the inner one do not', async () => {
     const { origin } = await startPeer(SERVE)
     const client = start(new dodici.Client(origin))
     const [first, second] = [new Noting(), new Noting()]
@@ -162,7 +162,7 @@ describe('the members of a class', () => {
     expect(second.paths).toEqual(['/2', '/3', '/4', '/5', '/6'])
   })
 
-  test('an interceptor is told the origin, as by undici 8', () => {
+  it('an interceptor is told the origin, as by undici 8', () => {
     const noting = new Noting()
     start(new dodici.Client(ORIGIN)).compose(noting.interceptor)
     start(new dodici.Agent()).compose(noting.interceptor)
@@ -203,7 +203,7 @@ describe('a subclass of the caller', () => {
     }
   }
 
-  test('keeps what it adds, and what that sends passes through the interceptors', async () => {
+  it('keeps what it adds, and what that sends passes through the interceptors', async () => {
     const { origin } = await startPeer(SERVE)
     const noting = new Noting()
     const api = start(new Api({ h2c: true }))
@@ -217,7 +217,7 @@ describe('a subclass of the caller', () => {
     expect([api.ends, api.closed]).toEqual([['own'], true])
   })
 
-  test('of Dispatcher itself ends, private fields and all', async () => {
+  it('of Dispatcher itself ends, private fields and all', async () => {
     class Own extends dodici.Dispatcher {
       #state = 'open'
       get closed() {
@@ -252,7 +252,7 @@ describe('a dispatch() that is replaced', () => {
     vi.restoreAllMocks()
   })
 
-  test('of the composed one: the inner one keeps its own', async () => {
+  it('of the composed one: the inner one keeps its own', async () => {
     const { origin } = await startPeer(SERVE)
     const client = start(new dodici.Client(origin))
     const composed = client.compose(pass)
@@ -266,7 +266,7 @@ describe('a dispatch() that is replaced', () => {
     expect(spy).toHaveBeenCalledTimes(0)
   })
 
-  test('of the inner one: the composed one uses it', async () => {
+  it('of the inner one: the composed one uses it', async () => {
     const { origin } = await startPeer(SERVE)
     const client = start(new dodici.Client(origin))
     const composed = client.compose(pass)
@@ -275,7 +275,7 @@ describe('a dispatch() that is replaced', () => {
     expect(spy).toHaveBeenCalledTimes(1)
   })
 
-  test('by undici’s BalancedPool, whose factory makes composed ones', async () => {
+  it('by undici’s BalancedPool, whose factory makes composed ones', async () => {
     const { origin } = await startPeer(SERVE)
     const noting = new Noting()
     const BalancedPool = entry.BalancedPool as typeof undici7.BalancedPool
@@ -307,7 +307,7 @@ const MOCKS: readonly [name: string, MockAgent: Mocking, options: () => object][
 ]
 
 describe.each(MOCKS)('a composed MockAgent: %s', (name, MockAgent, toGiven) => {
-  test('mocks, and has the members of its class', async () => {
+  it('mocks, and has the members of its class', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const agent = new MockAgent({ ...toGiven(), enableCallHistory: true } as never)
     vi.restoreAllMocks()

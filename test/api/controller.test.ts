@@ -3,7 +3,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import http from 'node:http'
 import { inspect } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, UpstreamPool } from '../../src/index.ts'
 import type {
   AnyDispatchHandler,
@@ -176,7 +176,7 @@ const SCENES: Record<string, () => Promise<Scene>> = {
 }
 
 describe.each(Object.entries(SCENES))('the controller %s', (_name, start) => {
-  test.each([
+  it.each([
     ['a response', {}],
     ['a refused request', { headers: { authorization: `${SECRET}\n` } }],
   ])('has documented names alone: %s', async (_outcome, given) => {
@@ -191,7 +191,7 @@ describe.each(Object.entries(SCENES))('the controller %s', (_name, start) => {
 })
 
 describe('the controller', () => {
-  test('has rawHeaders that interceptors assign and change in place, as accessors of its prototype', async () => {
+  it('has rawHeaders that interceptors assign and change in place, as accessors of its prototype', async () => {
     const origin = await startHttp2()
     const client = new Client(origin)
     onTestFinished(() => client.destroy())

@@ -2,7 +2,7 @@
 
 import { PassThrough, Readable } from 'node:stream'
 import * as undici7 from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
@@ -167,7 +167,7 @@ async function toBytes(body: unknown): Promise<string> {
 const withoutBoundary = (text: string): string => text.replaceAll(/-{4,}formdata-\w+-\w+/g, 'boundary')
 
 describe('fetch() dispatches the names, in their order, the kinds and the values of undici’s', () => {
-  test.each(FETCHES.map(([what, init, url = URLS[0]]) => ({ what, init, url })))('$what', async ({
+  it.each(FETCHES.map(([what, init, url = URLS[0]]) => ({ what, init, url })))('$what', async ({
     init,
     url,
   }) => {
@@ -185,7 +185,7 @@ describe('fetch() dispatches the names, in their order, the kinds and the values
     expect(withoutBoundary(await toBytes(body))).toBe(withoutBoundary(await toBytes(theirBody)))
   })
 
-  test.each([
+  it.each([
     ['a string', 'hé', 'string'],
     ['bytes', new Uint8Array(2), '[object Uint8Array]'],
     ['a Blob', new Blob(['a']), '[object Blob]'],
@@ -198,7 +198,7 @@ describe('fetch() dispatches the names, in their order, the kinds and the values
     expect(toKind(dispatched)).toBe(kind)
   })
 
-  test('several set-cookie are a list: undici joins them, which makes another cookie of them', async () => {
+  it('several set-cookie are a list: undici joins them, which makes another cookie of them', async () => {
     const headers = headersOf(['Set-Cookie', 'a=1'], ['set-cookie', 'b=2'])
     const ask = (of: Functions, dispatcher: never): unknown => of.fetch(URLS[0], { headers, dispatcher })
     expect((await toOptions(dodici, ask)).headers).toMatchObject({ 'set-cookie': ['a=1', 'b=2'] })
@@ -287,7 +287,7 @@ describe.each(APIS)('%s() dispatches the names and the values of undici’s', (n
     ['no protocol', { protocol: undefined, method: undefined }],
   ]
 
-  test.each(cases)('%s', async (_what, given) => {
+  it.each(cases)('%s', async (_what, given) => {
     const ours = await toOptions(dodici, (of, dispatcher) => ask(of, dispatcher, given))
     const theirs = await toOptions(undici, (of, dispatcher) => ask(of, dispatcher, given))
     // A path isn't what CONNECT asks for: it is the origin itself, which `/` means.
@@ -333,7 +333,7 @@ describe('a mock sees what it sees of undici’s fetch', () => {
     }
   }
 
-  test.each<[string, (form: FormData) => object]>([
+  it.each<[string, (form: FormData) => object]>([
     ['a string', () => ({ body: 'abc', headers: { 'X-A': '1' } })],
     ['parameters', () => ({ body: new URLSearchParams('a=b') })],
     ['bytes', () => ({ body: new Uint8Array(3) })],
@@ -345,7 +345,7 @@ describe('a mock sees what it sees of undici’s fetch', () => {
   })
 
   // undici 8 shows a form by its entries.
-  test.each([
+  it.each([
     ['7', undici7.MockAgent, '[object Uint8Array]'],
     ...(undici8 === null ? [] : [['8', undici8.MockAgent, '[object Array]'] as const]),
   ] as const)('a form, by a MockAgent of undici %s', async (_version, MockAgent, kind) => {
@@ -368,7 +368,7 @@ describe('a mock sees what it sees of undici’s fetch', () => {
     expect(seen).toEqual([kind])
   })
 
-  test.each([
+  it.each([
     ['of dodici/undici', entry.MockAgent as typeof undici7.MockAgent],
     ['of undici 7', undici7.MockAgent],
   ])('a form that no mock takes is sent as it was encoded, by a MockAgent %s', async (_whose, MockAgent) => {

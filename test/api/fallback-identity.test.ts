@@ -6,7 +6,7 @@ import { connect as connectSocket, createServer } from 'node:net'
 import { connect as connectTls, createSecureContext } from 'node:tls'
 import { generate } from 'selfsigned'
 import { EnvHttpProxyAgent } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import { readSlots, SLOTS, writeInstallation } from '../../src/scheduler/fallback/builtin.ts'
 import type { AgentOptions } from '../../types/index.ts'
@@ -93,7 +93,7 @@ const toNamed = (name: string, ip?: string) =>
   })
 
 describe("where Node's own dispatcher has a proxy of the environment, the fallback of an Agent", () => {
-  test('goes around it, as the sessions of the Agent do', async () => {
+  it('goes around it, as the sessions of the Agent do', async () => {
     const from = await goByProxy()
     const { private: key, cert } = await toNamed('inner.test')
     const server = await startHttp1(serveHello, { key, cert })
@@ -108,7 +108,7 @@ describe("where Node's own dispatcher has a proxy of the environment, the fallba
 })
 
 describe('the server identity that is checked over HTTP/1.1', () => {
-  test('is the address of an origin, whatever the host field says', async () => {
+  it('is the address of an origin, whatever the host field says', async () => {
     const { private: key, cert } = await toNamed('elsewhere.test', '127.0.0.1')
     const server = await startHttp1(serveHello, { key, cert })
     const agent = toAgent({ connect: { ca: cert } })
@@ -118,7 +118,7 @@ describe('the server identity that is checked over HTTP/1.1', () => {
     expect(server.handshakes.map(({ servername }) => servername)).toEqual([false, false])
   })
 
-  test('is not that of the host field', async () => {
+  it('is not that of the host field', async () => {
     const right = await toNamed('right.test', '127.0.0.1')
     const other = await toNamed('other.test')
     const otherContext = createSecureContext({ key: other.private, cert: other.cert })
@@ -134,13 +134,13 @@ describe('the server identity that is checked over HTTP/1.1', () => {
     expect(server.handshakes.map(({ servername }) => servername)).toEqual([false, false])
   })
 
-  test("is a request's own servername, also where that is the origin's host, and connect has another", async () => {
+  it("is a request's own servername, also where that is the origin's host, and connect has another", async () => {
     const server = await startHttp1()
     const agent = toAgent({ connect: { ca: server.ca, servername: 'another.test' } })
     expect(await fail(agent, server.origin, { servername: 'localhost' })).toBe(HELLO)
   })
 
-  test('is that of its connections in a Client, which refuses a request that names another', async () => {
+  it('is that of its connections in a Client, which refuses a request that names another', async () => {
     const server = await startHttp1()
     const client = new Client(server.origin, { connect: { ca: server.ca } })
     onTestFinished(() => client.destroy())
@@ -157,7 +157,7 @@ describe('the server identity that is checked over HTTP/1.1', () => {
 })
 
 describe('a connect function that offers both protocols', () => {
-  test('is not used for HTTP/2 by the fallback', async () => {
+  it('is not used for HTTP/2 by the fallback', async () => {
     const { private: key, cert } = await toCertificate()
     const server = createSecureServer({ key, cert, allowHTTP1: true })
     const sessions: ServerHttp2Session[] = []
@@ -187,7 +187,7 @@ describe('a connect function that offers both protocols', () => {
 })
 
 describe('an option over HTTP/1.1', () => {
-  test('strictContentLength: false lets the body decide', async () => {
+  it('strictContentLength: false lets the body decide', async () => {
     const server = await startHttp1(undefined, { tls: false })
     const agent = toAgent({ strictContentLength: false })
     async function* body(): AsyncGenerator<string> {
@@ -199,7 +199,7 @@ describe('an option over HTTP/1.1', () => {
     )
   })
 
-  test("a request's maxHeaderSize may be larger than its client's", async () => {
+  it("a request's maxHeaderSize may be larger than its client's", async () => {
     const server = await startHttp1(
       (_request, response) => {
         for (let i = 0; i < 20; i++) response.setHeader(`x-${i}`, 'a'.repeat(5_000))
@@ -212,7 +212,7 @@ describe('an option over HTTP/1.1', () => {
 })
 
 describe('the default fallback of an agent that is closed', () => {
-  test('makes no connection', async () => {
+  it('makes no connection', async () => {
     const server = await startHttp1(undefined, { tls: false })
     let given: AgentOptions = {}
     const agent = new Agent({
@@ -236,7 +236,7 @@ describe('the default fallback of an agent that is closed', () => {
 })
 
 describe('a fallback that leads back to the agent itself', () => {
-  test('fails the request', async () => {
+  it('fails the request', async () => {
     let calls = 0
     const agent: Agent = toAgent({
       fallback: {

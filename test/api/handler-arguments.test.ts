@@ -6,7 +6,7 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { toCertificate } from '../support/servers/server.ts'
@@ -152,7 +152,7 @@ const CASES: readonly [what: string, options: object][] = [
 describe.each(ENGINES)('on engine %s a handler', (engine) => {
   const toOurs = (ca: string) => new Agent({ connect: { ca }, engine })
 
-  test.each(CASES)('of undici 8’s shape gets what undici gives: %s', async (what, options) => {
+  it.each(CASES)('of undici 8’s shape gets what undici gives: %s', async (what, options) => {
     const { origin, ca } = await start()
     const theirs = await play(
       new NewAgent({ connect: { ca }, allowH2: true } as never),
@@ -176,7 +176,7 @@ describe.each(ENGINES)('on engine %s a handler', (engine) => {
     expect(toShared(ours)).toEqual(toShared(theirs).map((event) => event.replace('(nothing; ', '(')))
   })
 
-  test.each(CASES)('of undici 6’s shape gets what undici 6 gives: %s', async (what, options) => {
+  it.each(CASES)('of undici 6’s shape gets what undici 6 gives: %s', async (what, options) => {
     const { origin, ca } = await start()
     const Agent6 = undici6.Agent as unknown as AgentClass
     const theirs = await play(

@@ -5,7 +5,7 @@ import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Agent as TheirAgent, Client as TheirClient, Pool as TheirPool, errors as theirErrors } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors, Agent as OwnAgent, Client as OwnClient, Pool as OwnPool } from '../../src/index.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 
@@ -144,7 +144,7 @@ describe.each<[string, (origin: string) => Sender, (origin: string) => Sender]>(
   ],
   ['an Agent', () => new OwnAgent() as unknown as Sender, () => new TheirAgent() as unknown as Sender],
 ])('%s of an HTTP/1.1 origin announces what undici does', (_name, makeOurs, makeTheirs) => {
-  test.each(SCENES)('%s', async (name, scene) => {
+  it.each(SCENES)('%s', async (name, scene) => {
     const isRefused = name.includes('nothing listens')
     const theirs = await hear(makeTheirs, scene, isRefused)
     expect(theirs.length).toBeGreaterThan(0)
@@ -153,7 +153,7 @@ describe.each<[string, (origin: string) => Sender, (origin: string) => Sender]>(
 })
 
 describe('stats.connected', () => {
-  test.each(['Client', 'Pool'] as const)('of a %s counts HTTP/1.1 connections', async (name) => {
+  it.each(['Client', 'Pool'] as const)('of a %s counts HTTP/1.1 connections', async (name) => {
     const origin = await startHttp1()
     const sender =
       name === 'Client' ? new OwnClient(origin, { h2c: false }) : new OwnPool(origin, { h2c: false })
@@ -169,7 +169,7 @@ describe('stats.connected', () => {
     await sender.close()
   })
 
-  test('an error of an HTTP/1.1 connection is an instance of undici classes', async () => {
+  it('an error of an HTTP/1.1 connection is an instance of undici classes', async () => {
     const origin = await startHttp1()
     const client = new OwnClient(origin, { h2c: false })
     const gone = once(client, 'disconnect')
@@ -178,7 +178,7 @@ describe('stats.connected', () => {
     await client.close()
   })
 
-  test('what is no HTTP fails with an HTTPParserError of both', async () => {
+  it('what is no HTTP fails with an HTTPParserError of both', async () => {
     const origin = await startHttp1()
     const client = new OwnClient(origin, { h2c: false })
     const error = await client.request({ path: '/nonsense', method: 'GET' }).catch((reason) => reason)

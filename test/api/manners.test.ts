@@ -1,7 +1,7 @@
 /** What `console.log()` shows of a dispatcher, `await using`, two copies of the package, the stack of the caller. */
 
 import { inspect } from 'node:util'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, Client, Dispatcher, errors, fetch, Pool } from '../../src/index.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
@@ -15,7 +15,7 @@ async function toError(promise: Promise<unknown>): Promise<Error> {
 }
 
 describe('console.log()', () => {
-  test.each([Client, Pool])('of %o shows origin, state and sessions', async (Class) => {
+  it.each([Client, Pool])('of %o shows origin, state and sessions', async (Class) => {
     const { origin } = await startPeer(SERVE)
     const dispatcher = new Class(origin, { connect: { passphrase: SECRET, key: SECRET } })
     const start = `${Class.name} { origin: '${origin}', state:`
@@ -39,7 +39,7 @@ describe('console.log()', () => {
     expect(inspect(dispatcher)).toContain("state: 'destroyed'")
   })
 
-  test('of an Agent and of a composed dispatcher shows those within', async () => {
+  it('of an Agent and of a composed dispatcher shows those within', async () => {
     const { origin } = await startPeer(SERVE)
     const agent = new Agent({ h2c: true })
     onTestFinished(() => agent.destroy())
@@ -54,7 +54,7 @@ describe('console.log()', () => {
 })
 
 describe('Symbol.asyncDispose', () => {
-  test.each([
+  it.each([
     ['Client', () => new Client(ORIGIN)],
     ['Pool', () => new Pool(ORIGIN)],
     ['Agent', () => new Agent()],
@@ -72,7 +72,7 @@ describe('Symbol.asyncDispose', () => {
 })
 
 describe('another copy of the package', () => {
-  test('knows the dispatchers and the errors of this one, and the other way round', async () => {
+  it('knows the dispatchers and the errors of this one, and the other way round', async () => {
     vi.resetModules()
     const other = await import('../../src/index.ts')
     expect(other.Client).not.toBe(Client)
@@ -93,7 +93,7 @@ describe('another copy of the package', () => {
     expect(new other.errors.SocketError('x')).toBeInstanceOf(errors.DodiciError)
   })
 
-  test('does not make an instance of a user’s own subclass', () => {
+  it('does not make an instance of a user’s own subclass', () => {
     class Own extends Client {}
     expect(new Own(ORIGIN)).toBeInstanceOf(Own)
     expect(new Own(ORIGIN)).toBeInstanceOf(Client)
@@ -113,7 +113,7 @@ describe('captureStack', () => {
     return toError(fetch(dead, { dispatcher: client }))
   }
 
-  test.each([
+  it.each([
     [{ captureStack: true }, {}, true],
     [{}, {}, false],
     [{}, { captureStack: true }, true],
@@ -127,7 +127,7 @@ describe('captureStack', () => {
     expect(stack.split('at the call:')).toHaveLength(isShown ? 2 : 1)
   })
 
-  test('of a dispatcher in front of another one is shown once', async () => {
+  it('of a dispatcher in front of another one is shown once', async () => {
     const agent = new Agent({ h2c: true, captureStack: true, factory: (url, own) => new Pool(url, own) })
     onTestFinished(() => agent.destroy())
     const { stack = '' } = await callerOfRequest(agent, { origin: dead })
@@ -135,14 +135,14 @@ describe('captureStack', () => {
     expect(stack).toContain('callerOfRequest')
   })
 
-  test('gives the cause of a failed fetch() the frame of its caller', async () => {
+  it('gives the cause of a failed fetch() the frame of its caller', async () => {
     const client = new Client(dead, { captureStack: true })
     onTestFinished(() => client.destroy())
     const { cause } = await callerOfFetch(client)
     expect(Reflect.get(Object(cause), 'stack')).toContain('callerOfFetch')
   })
 
-  test('leaves the reason of a signal as it is', async () => {
+  it('leaves the reason of a signal as it is', async () => {
     const client = new Client(dead, { captureStack: true })
     onTestFinished(() => client.destroy())
     const reason = new Error('mine')

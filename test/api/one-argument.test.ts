@@ -3,7 +3,7 @@
 import { PassThrough } from 'node:stream'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
@@ -72,14 +72,14 @@ function play(of: Functions, call: (of: Functions, target: never) => unknown, ta
 }
 
 describe.each(FUNCTIONS)('%s() with one argument', (_name, call) => {
-  test.each(TARGETS)('%s', (_what, target) => {
+  it.each(TARGETS)('%s', (_what, target) => {
     const asked = play(dodici, call, target)
     expect(asked).toHaveLength(1)
     for (const undici of undicis) expect(play(undici as unknown as Functions, call, target)).toEqual(asked)
   })
 })
 
-test.each(['request', 'stream', 'pipeline'] as const)('%s() with a body alone has the method PUT', (name) => {
+it.each(['request', 'stream', 'pipeline'] as const)('%s() with a body alone has the method PUT', (name) => {
   const [, call] = FUNCTIONS.find(([own]) => own === name) as (typeof FUNCTIONS)[number]
   const target = { origin: ORIGIN, path: '/a', body: name === 'pipeline' ? undefined : 'b' }
   for (const of of [dodici, ...undicis])
@@ -95,7 +95,7 @@ describe('on a connection', () => {
     return { origin: peer.origin, hostname, port, dispatcher }
   }
 
-  test('request() and stream() have their response', async () => {
+  it('request() and stream() have their response', async () => {
     const { origin, dispatcher } = await start()
     const { statusCode, body } = await dodici.request({ origin, path: '/', method: 'GET', dispatcher })
     await body.dump()
@@ -105,7 +105,7 @@ describe('on a connection', () => {
     expect(sink.writableFinished).toBe(true)
   })
 
-  test.each([dodici.Client, dodici.Pool])('a dispatcher is made of pieces: %o', async (OwnClass) => {
+  it.each([dodici.Client, dodici.Pool])('a dispatcher is made of pieces: %o', async (OwnClass) => {
     const { hostname, port, origin } = await start()
     for (const pieces of [{ protocol: 'http:', hostname, port }, { origin }]) {
       const client = new OwnClass(pieces as never)
@@ -122,7 +122,7 @@ describe('on a connection', () => {
     }
   })
 
-  test.each([
+  it.each([
     {},
     { hostname: 'a.test' },
     { protocol: 'ftp:', hostname: 'a.test' },

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PoolOptions } from '../../src/index.ts'
 import { Client, errors, Pool } from '../../src/index.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
@@ -21,7 +21,7 @@ describe.each([
   ['Client', (origin: string, options: PoolOptions) => new Client(origin, options)],
   ['Pool', (origin: string, options: PoolOptions) => new Pool(origin, options)],
 ])('a %s of an http: origin', (_name, make) => {
-  test.each([false, () => false])('speaks HTTP/1.1 with h2c: %s', async (h2c) => {
+  it.each([false, () => false])('speaks HTTP/1.1 with h2c: %s', async (h2c) => {
     const client = make(await startHttp1(), { h2c })
     onTestFinished(() => client.destroy())
     const { body } = await client.request({ path: '/', method: 'GET' })
@@ -29,7 +29,7 @@ describe.each([
     expect(client.stats).toMatchObject({ pending: 0, running: 0 })
   })
 
-  test.each([undefined, null, true, () => true])('speaks HTTP/2 with h2c: %s', async (h2c) => {
+  it.each([undefined, null, true, () => true])('speaks HTTP/2 with h2c: %s', async (h2c) => {
     const { origin } = await startPeer(SERVE)
     const client = make(origin, { h2c, fallback: null })
     onTestFinished(() => client.destroy())
@@ -38,14 +38,14 @@ describe.each([
     expect(statusCode).toBe(200)
   })
 
-  test('asks a function about its origin', () => {
+  it('asks a function about its origin', () => {
     const asked: string[] = []
     const h2c = ({ href }: URL) => asked.push(href) > 0
     void make('http://localhost:1', { h2c }).destroy()
     expect(asked).toEqual(['http://localhost:1/'])
   })
 
-  test('refuses h2c: false without a fallback, and what is no boolean', () => {
+  it('refuses h2c: false without a fallback, and what is no boolean', () => {
     expect(() => make('http://localhost:1', { h2c: false, fallback: null })).toThrow(
       'Invalid h2c: got false, expected true: HTTP/1.1 needs a fallback, and the fallback option is null',
     )

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { EnvHttpProxyAgent, errors, fetch, ProxyAgent, Socks5ProxyAgent } from '../../src/index.ts'
 import type { ProxyAgentOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
@@ -56,7 +56,7 @@ const toAuthority = (origin: string): string => new URL(origin).host
 
 describe.each(ENGINES)('engine %s', (engine) => {
   describe.each(Object.entries(PROXIES))('through a proxy of %s', (name, start) => {
-    test('an origin of HTTP/2, of HTTP/1.1, and a plain one', async () => {
+    it('an origin of HTTP/2, of HTTP/1.1, and a plain one', async () => {
       const origins = await startOrigins()
       const proxy = await start({ authorization: BASIC })
       const agent = toAgent(origins, { uri: withCredentials(proxy.url), engine })
@@ -75,7 +75,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await agent.close()
     })
 
-    test('100 requests at once, by one tunnel', async () => {
+    it('100 requests at once, by one tunnel', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -85,7 +85,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await agent.close()
     })
 
-    test('fetch, and an upgrade', async () => {
+    it('fetch, and an upgrade', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -101,7 +101,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked.at(-1)).toBe(toAuthority(origins.plain))
     })
 
-    test('a tunnel that the proxy closes is replaced', async () => {
+    it('a tunnel that the proxy closes is replaced', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -113,7 +113,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toHaveLength(2)
     })
 
-    test('an origin that cannot be reached', async () => {
+    it('an origin that cannot be reached', async () => {
       const origins = await startOrigins()
       const proxy = await start({ status: 502 })
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -124,7 +124,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       } else expect(error).toBeInstanceOf(errors.DodiciError)
     })
 
-    test('credentials among the headers of a request are refused', async () => {
+    it('credentials among the headers of a request are refused', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -147,7 +147,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toEqual([])
     })
 
-    test('nothing shows the credentials', async () => {
+    it('nothing shows the credentials', async () => {
       const origins = await startOrigins()
       const proxy = await start({ authorization: 'another' })
       const agent = toAgent(origins, { uri: withCredentials(proxy.url), engine })
@@ -162,7 +162,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
           expect(text).not.toContain(secret)
     })
 
-    test('is left by destroy(), and a process may end', async () => {
+    it('is left by destroy(), and a process may end', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -173,7 +173,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
   })
 
   describe.each(Object.entries(HTTP_PROXIES))('a refusal by a proxy of %s', (_name, start) => {
-    test.each([401, 403, 407, 503])('with status %i has its header and body', async (status) => {
+    it.each([401, 403, 407, 503])('with status %i has its header and body', async (status) => {
       const origins = await startOrigins()
       const proxy = await start({ status, body: 'x'.repeat(100_000) })
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -183,7 +183,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect((error as InstanceType<typeof errors.ProxyConnectionError>).body).toHaveLength(65_536)
     })
 
-    test('fails each of the waiting requests with an error of its own', async () => {
+    it('fails each of the waiting requests with an error of its own', async () => {
       const origins = await startOrigins()
       const proxy = await start({ status: 403, body: 'no' })
       const agent = toAgent(origins, { uri: proxy.url, engine })
@@ -193,7 +193,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     })
   })
 
-  test.each([
+  it.each([
     1, 2, 3, 4, 5, 6, 7, 8, 9,
   ])('the reply %i of a SOCKS5 proxy is an error of its own', async (reply) => {
     const origins = await startOrigins()
@@ -204,7 +204,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     expect(error).toMatchObject({ code: `UND_ERR_SOCKS5_REPLY_${reply}` })
   })
 
-  test('a SOCKS5 proxy refuses wrong and missing credentials', async () => {
+  it('a SOCKS5 proxy refuses wrong and missing credentials', async () => {
     const origins = await startOrigins()
     const proxy = await startSocksProxy([USER, PASSWORD])
     const wrong = new Socks5ProxyAgent(proxy.url, {
@@ -219,7 +219,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     expect(await fail(none, origins.http2)).toMatchObject({ code: 'UND_ERR_SOCKS5_AUTH_REJECTED' })
   })
 
-  test('the environment names the proxies, and the hosts without one', async () => {
+  it('the environment names the proxies, and the hosts without one', async () => {
     const origins = await startOrigins()
     const proxy = await startHttp1Proxy()
     const { port } = new URL(origins.http1)

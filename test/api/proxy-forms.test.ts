@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Pool } from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import type { Dispatcher } from '../../types/index.ts'
@@ -78,7 +78,7 @@ const PATHS = [
 ] as const
 
 describe.each([...THEIRS, ...OURS])('%s, with a proxy of HTTP/1.1', (name, make) => {
-  test.each(PATHS)('sends the path as it is: %s %s', async (method, path) => {
+  it.each(PATHS)('sends the path as it is: %s %s', async (method, path) => {
     const { origin, heads } = await startHeads('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
     const { statusCode, body } = await start(make, origin).request({ origin, path, method })
     await body.dump()
@@ -92,7 +92,7 @@ describe.each([...THEIRS, ...OURS])('%s, with a proxy of HTTP/1.1', (name, make)
     expect(toFields(head)).toContain(`host: ${host}`)
   })
 
-  test.each(['SPDY/3.1', 'foo', 'HTTP/3.0', undefined])('asks for the protocol %s', async (protocol) => {
+  it.each(['SPDY/3.1', 'foo', 'HTTP/3.0', undefined])('asks for the protocol %s', async (protocol) => {
     const { origin, heads } = await startHeads(
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: any\r\n\r\n',
     )
@@ -105,7 +105,7 @@ describe.each([...THEIRS, ...OURS])('%s, with a proxy of HTTP/1.1', (name, make)
 })
 
 describe('over HTTP/2', () => {
-  test.each([
+  it.each([
     ['GET', 'http://b.test/x?y=1', ['http', 'b.test', '/x?y=1']],
     ['GET', 'https://b.test:8443', ['https', 'b.test:8443', '/']],
     ['OPTIONS', 'http://b.test', ['http', 'b.test', '*']],
@@ -122,7 +122,7 @@ describe('over HTTP/2', () => {
     expect(heard).toEqual([expected])
   })
 
-  test.each(['SPDY/3.1', 'Websocket', undefined])('the protocol %s is asked for', async (protocol) => {
+  it.each(['SPDY/3.1', 'Websocket', undefined])('the protocol %s is asked for', async (protocol) => {
     const heard: unknown[] = []
     const server = await startServer(
       (stream, headers) => {

@@ -6,7 +6,7 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { Connector, Dispatcher } from '../../types/index.ts'
 import { toCertificate } from '../support/servers/server.ts'
@@ -57,7 +57,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
   const make = (origin: string, options: object): Dispatcher =>
     toKept(kind === 'Client' ? new Client(origin, options) : new Pool(origin, options))
 
-  test('refuses a servername other than that of its connections, before it connects', async () => {
+  it('refuses a servername other than that of its connections, before it connects', async () => {
     const { name, names, ca } = await startTls()
     const dispatcher = make(name, { connect: { ca } })
     const failure = ask(dispatcher, name, 'bank.example')
@@ -68,7 +68,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
     expect(names).toEqual([])
   })
 
-  test('accepts its own: the host of its origin, or that of connect', async () => {
+  it('accepts its own: the host of its origin, or that of connect', async () => {
     const { name, origin, names, ca, connector } = await startTls()
     expect(await ask(make(name, { connect: { ca } }), name, 'localhost')).toBe('hello')
     expect(await ask(make(origin, { connect: { ca, servername: 'localhost' } }), origin, 'localhost')).toBe(
@@ -80,7 +80,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
 })
 
 describe('an Agent', () => {
-  test('has separate connections for each servername, also by a connect function', async () => {
+  it('has separate connections for each servername, also by a connect function', async () => {
     const { origin, names, ca, connector } = await startTls()
     for (const connect of [{ ca, servername: 'elsewhere.example' }, connector]) {
       const agent = toKept(new Agent({ connect }))
@@ -91,7 +91,7 @@ describe('an Agent', () => {
     expect(names).toEqual(['localhost', 'localhost'])
   })
 
-  test("refuses a servername if the factory's dispatcher has another one", async () => {
+  it("refuses a servername if the factory's dispatcher has another one", async () => {
     const { origin, names, ca } = await startTls()
     const agent = toKept(
       new Agent({ factory: (url) => new Client(url, { connect: { ca, servername: 'localhost' } }) }),

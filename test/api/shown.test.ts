@@ -6,7 +6,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { InspectOptions } from 'node:util'
 import { inspect } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchHandler } from '../../types/index.ts'
 import { Recorder } from '../support/clients/recorder.ts'
@@ -74,7 +74,7 @@ async function start(options: object = {}): Promise<{ client: Client; origin: st
 }
 
 describe('a controller', () => {
-  test('shows whether its call is paused or aborted, at any time', async () => {
+  it('shows whether its call is paused or aborted, at any time', async () => {
     const { client } = await start()
     const handlers = [new Looking(), new Looking()]
     for (const handler of handlers) client.dispatch({ ...SECRETS, method: 'POST' }, handler)
@@ -88,7 +88,7 @@ describe('a controller', () => {
     expect(JSON.stringify(handlers[1]?.looked)).toBe('{}')
   })
 
-  test('shows no more once it was aborted, or its request was refused', async () => {
+  it('shows no more once it was aborted, or its request was refused', async () => {
     const { client } = await start()
     const aborted = new Looking()
     client.dispatch({ ...SECRETS, method: 'POST' }, aborted)
@@ -102,7 +102,7 @@ describe('a controller', () => {
     expect(aborted.states.at(-1)).toBe('DispatchController { aborted: true, paused: false }')
   })
 
-  test('can still be wrapped by interceptors, and delegated to', async () => {
+  it('can still be wrapped by interceptors, and delegated to', async () => {
     const { client } = await start()
     const composed = client.compose((dispatch) => (options, handler) => {
       const { onRequestStart } = handler as DispatchHandler
@@ -133,7 +133,7 @@ describe('a controller', () => {
 })
 
 describe('a Response of fetch', () => {
-  test('shows its URL without the query', async () => {
+  it('shows its URL without the query', async () => {
     const { client, origin } = await start()
     const response = await fetch(`${origin}/a?token=${SECRET}`, {
       headers: { authorization: SECRET },
@@ -152,7 +152,7 @@ function expectShown(response: unknown, url: string): void {
 }
 
 describe('a tunnel', () => {
-  test('shows nothing of the request that opened it', async () => {
+  it('shows nothing of the request that opened it', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const client = new Client(peer.origin)
     onTestFinished(() => client.destroy())
@@ -164,7 +164,7 @@ describe('a tunnel', () => {
 })
 
 describe('the messages of connections', () => {
-  test('have a connect function, but no connect options, which may have keys', async () => {
+  it('have a connect function, but no connect options, which may have keys', async () => {
     const heard: unknown[] = []
     const listen = (message: unknown): number => heard.push(Reflect.get(Object(message), 'connector'))
     for (const name of ['beforeConnect', 'connected']) {

@@ -13,7 +13,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, Client, EnvHttpProxyAgent, errors, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
 import type { ForeignOption } from '../../src/options/foreign-options.ts'
 import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from '../../src/options/foreign-options.ts'
@@ -76,7 +76,7 @@ const MEANT = { maxCachedSessions: 0, pipelining: 0, interceptors: { Client: [] 
 >
 const toMeant = (name: string): unknown => (name in MEANT ? MEANT[name] : 1)
 
-test('all names that undici’s constructors take are known', () => {
+it('all names that undici’s constructors take are known', () => {
   const names = undicis.flatMap(({ Client, Pool, Agent }) => [Client, Pool, Agent].flatMap(toNames))
   expect(names).toContain('keepAliveMaxTimeout')
   expect(names).toContain('clientTtl')
@@ -85,7 +85,7 @@ test('all names that undici’s constructors take are known', () => {
   expect(names.filter((name) => !accepted.has(name) && !foreign.has(name))).toEqual([])
 })
 
-test('docs/options.md says of each what becomes of it', async () => {
+it('docs/options.md says of each what becomes of it', async () => {
   const docs = await readFile(new URL('../../docs/options.md', import.meta.url), 'utf8')
   const rows = [...docs.matchAll(/^\| `(\w+)` \| (a dispatcher|a request) \| (\w+) \| (.+) \|$/gm)]
   const said = rows.map(
@@ -106,13 +106,13 @@ test('docs/options.md says of each what becomes of it', async () => {
 describe.each(CLASSES)('an option of another library, of %s', (_name, make, owner = 'a dispatcher') => {
   const tryMake = (options: object) => void make(options).destroy()
 
-  test.each(FOREIGN.filter(isFate('refused')))('%s is refused, with what to use instead', (name, { why }) => {
+  it.each(FOREIGN.filter(isFate('refused')))('%s is refused, with what to use instead', (name, { why }) => {
     const thrown = expect(() => tryMake({ [name]: toMeant(name) }))
     thrown.toThrow(errors.InvalidArgumentError)
     thrown.toThrow(`The option ${name} of ${owner} isn't supported: ${why}`)
   })
 
-  test.each([
+  it.each([
     'keepAlive',
     'idleTimeout',
     'maxKeepAliveTimeout',
@@ -125,7 +125,7 @@ describe.each(CLASSES)('an option of another library, of %s', (_name, make, owne
     }
   })
 
-  test.each(FOREIGN)('%s is accepted where it asks for nothing', (name, { isIdle }) => {
+  it.each(FOREIGN)('%s is accepted where it asks for nothing', (name, { isIdle }) => {
     for (const value of [undefined, null, false, 0, 100, {}].filter(
       (value) => value === undefined || value === null || isIdle(value),
     ))
@@ -134,7 +134,7 @@ describe.each(CLASSES)('an option of another library, of %s', (_name, make, owne
   })
 })
 
-test.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once', (name, { why }) => {
+it.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once', (name, { why }) => {
   for (const [, make] of [...CLASSES, ...CLASSES]) void make({ [name]: toMeant(name) }).destroy()
   const owners = ['a dispatcher', 'a proxy agent']
   expect(heard).toEqual(owners.map((owner) => `The option ${name} of ${owner} has no effect: ${why}`))
@@ -148,7 +148,7 @@ describe('an option of another library, of a request', () => {
     return { peer, client }
   }
 
-  test.each(
+  it.each(
     FOREIGN_OF_REQUEST.filter(isFate('refused')),
   )('%s is refused, with what to use instead', async (name, { why }) => {
     const { client, peer } = await start()
@@ -159,7 +159,7 @@ describe('an option of another library, of a request', () => {
     await (await client.request({ ...GET, [name]: name === 'maxRedirections' ? 0 : false })).body.dump()
   })
 
-  test.each(FOREIGN_OF_REQUEST.filter(isFate('warned')))('%s is warned of, once', async (name, { why }) => {
+  it.each(FOREIGN_OF_REQUEST.filter(isFate('warned')))('%s is warned of, once', async (name, { why }) => {
     const { client } = await start()
     for (let i = 0; i < 2; i++) await (await client.request({ ...GET, [name]: 1 })).body.dump()
     expect(heard).toEqual([`The option ${name} of a request has no effect: ${why}`])
@@ -211,7 +211,7 @@ describe('an option of another library, of a request', () => {
     return client
   }
 
-  test.each(APIS)('is refused or warned of by %s as by request', async (_api, call) => {
+  it.each(APIS)('is refused or warned of by %s as by request', async (_api, call) => {
     const client = await startAnew()
     for (const [name, { fate, why }] of FOREIGN_OF_REQUEST) {
       const error = await call(client, { [name]: 1 }).catch((caught: unknown) => caught)
@@ -224,7 +224,7 @@ describe('an option of another library, of a request', () => {
     expect(heard).toEqual(warnings)
   })
 
-  test.each(FOREIGN_OF_REQUEST)('%s may be an interceptor’s own', async (name) => {
+  it.each(FOREIGN_OF_REQUEST)('%s may be an interceptor’s own', async (name) => {
     const { client } = await start()
     const composed = client.compose((dispatch) => (options, handler) => dispatch(options, handler))
     await (await composed.request({ ...GET, [name]: 1 })).body.dump()
@@ -257,7 +257,7 @@ describe('an option of undici that has an effect', () => {
     return body.text()
   }
 
-  test('allowH2: false asks for HTTP/1.1', async () => {
+  it('allowH2: false asks for HTTP/1.1', async () => {
     const { origin, ca } = await startBoth()
     const options = { connect: { ca } }
     expect(await ask(new Agent(options), origin)).toBe('2.0')
@@ -271,7 +271,7 @@ describe('an option of undici that has an effect', () => {
     }
   })
 
-  test('tls and connect are one, and connect wins', async () => {
+  it('tls and connect are one, and connect wins', async () => {
     const { origin, ca } = await startBoth()
     expect(await ask(new Agent({ tls: { ca } }), origin)).toBe('2.0')
     expect(await ask(new Agent({ tls: { ca: 'nothing' }, connect: { ca } }), origin)).toBe('2.0')
@@ -280,7 +280,7 @@ describe('an option of undici that has an effect', () => {
     expect(await ask(new undici7.Agent({ tls: { ca } } as object), origin)).toBe('1.1')
   })
 
-  test('connect: { socketPath } is where a request goes, and wins over socketPath', async () => {
+  it('connect: { socketPath } is where a request goes, and wins over socketPath', async () => {
     const server = createServer(tell)
     const socketPath = join(tmpdir(), `dodici-${process.pid}-options.sock`)
     server.listen(socketPath)
@@ -296,7 +296,7 @@ describe('an option of undici that has an effect', () => {
     expect(await ask(new undici7.Agent({ connect: { socketPath } }), origin)).toBe('1.1')
   })
 
-  test('connect: { timeout } is the connectTimeout, and wins over it', async () => {
+  it('connect: { timeout } is the connectTimeout, and wins over it', async () => {
     const silent = createTcpServer((socket) => socket.resume())
     const { port } = await listen(silent)
     const origin = `https://localhost:${port}`

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough, pipeline } from 'node:stream'
 import * as theirs from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import * as ours from '../../src/index.ts'
 
 /** The part of undici's Client that the scenes use. The types of both say more, and not the same. */
@@ -131,16 +131,13 @@ const ENDS: [what: string, play: (sender: Sender) => Promise<unknown>][] = [
 ]
 
 describe.each(['Client', 'Pool', 'Agent'] as const)('the end of a %s is as in undici', (kind) => {
-  test.each(ENDS)('%s', async (_what, play) => {
+  it.each(ENDS)('%s', async (_what, play) => {
     const expected = await play(MAKERS[kind].theirs(NOWHERE))
     expect(await play(MAKERS[kind].ours(NOWHERE))).toEqual(expected)
   })
 })
 
-test.each([
-  'Client',
-  'Agent',
-] as const)('`await using` of a %s that was destroyed ends well', async (kind) => {
+it.each(['Client', 'Agent'] as const)('`await using` of a %s that was destroyed ends well', async (kind) => {
   const sender = MAKERS[kind].ours(NOWHERE)
   await sender.destroy()
   await expect(sender[Symbol.asyncDispose as unknown as string]()).resolves.toBeUndefined()
@@ -157,7 +154,7 @@ const FLAWS: [what: string, flaw: object][] = [
 ]
 
 describe('dispatch()', () => {
-  test.each(FLAWS)('tells a handler of its flaw: %s', async (_what, flaw) => {
+  it.each(FLAWS)('tells a handler of its flaw: %s', async (_what, flaw) => {
     const play = async (sender: Sender): Promise<unknown> => {
       const told: unknown[] = []
       const handler = {
@@ -175,7 +172,7 @@ describe('dispatch()', () => {
     expect(await play(MAKERS.Client.ours(NOWHERE).compose((dispatch: unknown) => dispatch))).toEqual(expected)
   })
 
-  test('tells a handler of the older shape by onError', async () => {
+  it('tells a handler of the older shape by onError', async () => {
     const told: unknown[] = []
     const client = MAKERS.Client.ours(NOWHERE)
     expect(client.dispatch(GET, { onConnect() {}, onError: (error: Error) => told.push(name(error)) })).toBe(
@@ -293,7 +290,7 @@ const STREAMS: [what: string, listener: RequestListener, play: (sender: Sender) 
   ],
 ]
 
-test.each(STREAMS)('%s', async (_what, listener, play) => {
+it.each(STREAMS)('%s', async (_what, listener, play) => {
   const origin = await serve(listener)
   const [first, second] = [MAKERS.Client.theirs(origin), MAKERS.Client.ours(origin)]
   const expected = await play(first)

@@ -1,6 +1,6 @@
 /** Typos are heard: a warning for each unknown name, once. */
 
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, Client, fetch, Pool } from '../../src/index.ts'
 import type { Dispatcher as DispatcherType } from '../../types/index.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
@@ -39,19 +39,19 @@ async function send(dispatcher: DispatcherType, options: object): Promise<void> 
 }
 
 describe('an unknown option of a constructor', () => {
-  test('is warned of once, with the nearest name', () => {
+  it('is warned of once, with the nearest name', () => {
     make({ keepAliveTimeot: 1 })
     expect(heard).toEqual([
       'Unknown option of a dispatcher: "keepAliveTimeot" has no effect. Did you mean "keepAliveTimeout"?',
     ])
   })
 
-  test('is warned of where no name is near', () => {
+  it('is warned of where no name is near', () => {
     make({ colour: 'red' })
     expect(heard).toEqual(['Unknown option of a dispatcher: "colour" has no effect'])
   })
 
-  test('is warned of within connect and h2Options', () => {
+  it('is warned of within connect and h2Options', () => {
     make({ connect: { rejectUnauthorised: true }, h2Options: { pingIntervall: 1 } })
     expect(heard.toSorted()).toEqual([
       'Unknown option of connect: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
@@ -59,7 +59,7 @@ describe('an unknown option of a constructor', () => {
     ])
   })
 
-  test('is not warned of when it is an option of undici', () => {
+  it('is not warned of when it is an option of undici', () => {
     make({
       ...{ pipelining: 10, allowH2: true },
       ...{ maxCachedSessions: 1, autoSelectFamily: true, localAddress: '::1' },
@@ -78,7 +78,7 @@ describe('an unknown option of a constructor', () => {
 })
 
 describe('an unknown option of a request', () => {
-  test('is warned of once, with the nearest name', async () => {
+  it('is warned of once, with the nearest name', async () => {
     const { client } = await start()
     await send(client, { headersTimeot: 1 })
     await send(client, { headersTimeot: 1, flavour: 'sweet' })
@@ -88,14 +88,14 @@ describe('an unknown option of a request', () => {
     ])
   })
 
-  test('is not warned of when it is an option of undici', async () => {
+  it('is not warned of when it is an option of undici', async () => {
     const { client } = await start()
     await send(client, { blocking: true, reset: false, maxRedirections: 0, throwOnError: false, opaque: 1 })
     await send(client, { retryOptions: {}, typeOfService: 0, servername: null, highWaterMark: 1 })
     expect(heard).toEqual([])
   })
 
-  test('may be an interceptor’s own, but not a typo', async () => {
+  it('may be an interceptor’s own, but not a typo', async () => {
     const { client } = await start()
     const composed = client.compose((dispatch) => (options, handler) => dispatch(options, handler))
     await send(composed, { cacheTags: ['a'], bodyTimeot: 1 })
@@ -104,7 +104,7 @@ describe('an unknown option of a request', () => {
     ])
   })
 
-  test('may be one of an interceptor in front of an Agent, and a typo is warned of once', async () => {
+  it('may be one of an interceptor in front of an Agent, and a typo is warned of once', async () => {
     const { origin } = await start()
     const agent = new Agent({ h2c: true })
     onTestFinished(() => agent.destroy())
@@ -117,7 +117,7 @@ describe('an unknown option of a request', () => {
     ])
   })
 
-  test('of fetch() is warned of only near a known name', async () => {
+  it('of fetch() is warned of only near a known name', async () => {
     const { client, origin } = await start()
     const init: object = { dispatcher: client, agent: null, redirects: 'follow' }
     await (await fetch(origin, init)).text()

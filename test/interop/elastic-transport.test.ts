@@ -4,7 +4,7 @@ import { createSecureServer } from 'node:http2'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import { Pool as UndiciPool } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Pool } from '../../src/index.ts'
 import { listen } from '../support/servers/listen.ts'
 import { read, toCertificate } from '../support/servers/server.ts'
@@ -109,7 +109,7 @@ async function play(kind: Kind): Promise<{ told: unknown[]; versions: string[] }
 }
 
 describe.each<Kind>(['a Pool on engine node', 'a Pool on engine wire'])('with %s', (kind) => {
-  test('each request ends as with a Pool of undici, and over HTTP/2', async () => {
+  it('each request ends as with a Pool of undici, and over HTTP/2', async () => {
     const theirs = await play('a Pool of undici')
     expect(theirs.told.map((each) => Reflect.get(Object(each), 'name') ?? 'a value')).toEqual([
       ...['a value', 'a value', 'a value', 'ResponseError', 'TimeoutError', 'RequestAbortedError'],

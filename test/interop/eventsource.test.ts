@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { EventSource as EventSource7 } from 'undici'
 import { EventSource as EventSource6 } from 'undici-6'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
 import { toCertificate } from '../support/servers/server.ts'
 import { toChild } from './websocket-child.ts'
@@ -114,7 +114,7 @@ function toAgent(ca: string): Agent {
 
 describe.each(CLIENTS)('EventSource of $client', ({ eventSource }) => {
   describe.each(KINDS)('when the server speaks $over', ({ kind, version }) => {
-    test.each([
+    it.each([
       // undici 6 and 7 know the first of the two names, 8 either.
       { how: 'given', isInstalled: false },
       { how: 'installed', isInstalled: true },
@@ -131,7 +131,7 @@ describe.each(CLIENTS)('EventSource of $client', ({ eventSource }) => {
       if (kind === 'h2') expect(server.connections()).toBe(1)
     })
 
-    test('fails when the server responds 403', async () => {
+    it('fails when the server responds 403', async () => {
       const server = await startEventServer(kind)
       expect(await listenTo(eventSource, `${server.origin}/deny`, toAgent(server.ca), 1)).toEqual([
         { type: 'error', readyState: 2 },
@@ -146,7 +146,7 @@ if (major >= 22) {
   describe.each(KINDS)('EventSource of Node, when the server speaks $over', ({ kind, version }) => {
     const runChild = toChild('websocket-event-source')
 
-    test.each([
+    it.each([
       'given',
       'installed',
     ])('gets events through an agent that is %s, and goes on after a loss', async (how) => {

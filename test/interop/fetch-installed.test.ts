@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runNode } from '../support/clients/child.ts'
 import { UNDICIS } from './fetch-fetches.ts'
 import type { InteropServer } from './fetch-servers.ts'
@@ -61,7 +61,7 @@ async function run(what: string, fetch = 'built-in'): Promise<unknown> {
 }
 
 describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
-  test('it speaks HTTP/2 by an agent that was installed before it was ever used, until that is uninstalled', async () => {
+  it('it speaks HTTP/2 by an agent that was installed before it was ever used, until that is uninstalled', async () => {
     expect(await run('before', fetch)).toEqual({
       installed: FILE_RESPONSE,
       wasUsed: true,
@@ -70,7 +70,7 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
     })
   })
 
-  test('it speaks HTTP/2 by an agent that was installed after its first use, until that is uninstalled', async () => {
+  it('it speaks HTTP/2 by an agent that was installed after its first use, until that is uninstalled', async () => {
     expect(await run('after', fetch)).toEqual({
       before: UNTRUSTED,
       isThere: true,
@@ -82,7 +82,7 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
     })
   })
 
-  test('it uses the agent that was installed last, and uninstall() removes all at once', async () => {
+  it('it uses the agent that was installed last, and uninstall() removes all at once', async () => {
     expect(await run('twice', fetch)).toEqual({
       installed: FILE_RESPONSE,
       used: [false, true],
@@ -91,7 +91,7 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
     })
   })
 
-  test('the ESM and the CJS copy in one process share the installed dispatcher', async () => {
+  it('the ESM and the CJS copy in one process share the installed dispatcher', async () => {
     expect(await run('copies', fetch)).toEqual({
       areTwo: true,
       installed: [FILE_RESPONSE, FILE_RESPONSE, FILE_RESPONSE, FILE_RESPONSE],
@@ -102,17 +102,17 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
 })
 
 describe('when the package is imported, and nothing is installed', () => {
-  test('both places stay empty if Node has put nothing there', async () => {
+  it('both places stay empty if Node has put nothing there', async () => {
     expect(await run('import')).toEqual({ before: [null, null], after: [null, null], isLoaded: true })
   })
 
-  test('both places stay as they are if Node has put a dispatcher there', async () => {
+  it('both places stay as they are if Node has put a dispatcher there', async () => {
     const facts = await run('importLate')
     const { before } = Object(facts)
     expect(facts).toEqual({ isSame: true, before, after: before })
   })
 })
 
-test('when other code has changed a place since, uninstall() restores only the other one', async () => {
+it('when other code has changed a place since, uninstall() restores only the other one', async () => {
   expect(await run('foreign')).toEqual({ theirs: [true, true], isKept: true })
 })

@@ -1,7 +1,7 @@
 /** Our own fetch over dispatchers of npm's undici. */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
 import { startOrigin, toFailure, toLatest, toValues } from '../api/fetch/request-rig.ts'
@@ -27,7 +27,7 @@ function end<T extends Dispatcher>(dispatcher: T): T {
 }
 
 describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Client }) => {
-  test('works with an Agent, a Pool and a Client', async () => {
+  it('works with an Agent, a Pool and a Client', async () => {
     const server = await startOrigin('HTTP/1.1', () => ({
       reason: 'Fine',
       fields: { 'set-cookie': ['a=1', 'b=2'] },
@@ -44,7 +44,7 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     }
   })
 
-  test.each<[string, () => NonNullable<RequestInit['body']>, string | RegExp]>([
+  it.each<[string, () => NonNullable<RequestInit['body']>, string | RegExp]>([
     ['a string', () => 'grüß', Buffer.from('grüß').toString('latin1')],
     ['an empty string', () => '', ''],
     ['bytes', () => new Uint8Array([0, 255]), '\0\xff'],
@@ -61,21 +61,21 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     else expect(body).toMatch(expected)
   })
 
-  test('sends it a Request', async () => {
+  it('sends it a Request', async () => {
     const server = await startOrigin('HTTP/1.1')
     const request = new Request(server.origin, { method: 'POST', body: toStream(), duplex: 'half' })
     await (await fetch(request, { dispatcher: end(new Agent()) })).text()
     expect(toLatest(server).body).toBe('onetwo')
   })
 
-  test('decodes a content coding', async () => {
+  it('decodes a content coding', async () => {
     const body = gzipSync('x'.repeat(200_000))
     const server = await startOrigin('HTTP/1.1', () => ({ fields: { 'content-encoding': 'gzip' }, body }))
     const response = await fetch(server.origin, { dispatcher: end(new Agent()) })
     expect(await response.text()).toBe('x'.repeat(200_000))
   })
 
-  test('follows redirects, and keeps their connection', async () => {
+  it('follows redirects, and keeps their connection', async () => {
     const server = await startOrigin('HTTP/1.1', ({ path }) => {
       const left = Number(path.slice(1))
       return left === 0 ? {} : { status: 302, fields: { location: `/${left - 1}` }, body: 'moved' }
@@ -86,7 +86,7 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     expect(server.connections).toBeLessThan(6)
   })
 
-  test('sends a body in memory again after a 307', async () => {
+  it('sends a body in memory again after a 307', async () => {
     const server = await startOrigin('HTTP/1.1', ({ path }) =>
       path === '/from' ? { status: 307, fields: { location: '/to' } } : {},
     )
@@ -98,7 +98,7 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     }
   })
 
-  test('fails with its error once it is destroyed', async () => {
+  it('fails with its error once it is destroyed', async () => {
     const dispatcher = new Agent()
     await dispatcher.destroy()
     expect(await toFailure(fetch('http://localhost/', { dispatcher }))).toMatch(
@@ -106,7 +106,7 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     )
   })
 
-  test('is aborted by a signal', async () => {
+  it('is aborted by a signal', async () => {
     const dispatcher = end(new Agent())
     const controller = new AbortController()
     const { signal } = controller

@@ -1,7 +1,7 @@
 /** Our own fetch through undici's interceptors, over our Agent. */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../src/index.ts'
 import type { Respond } from './interceptors-server.ts'
 import { composeAgent, composeClient, send, startWebServer } from './interceptors-server.ts'
@@ -25,7 +25,7 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
   toDns,
   toRetryAgent,
 }) => {
-  test('is retried by retry', async () => {
+  it('is retried by retry', async () => {
     const server = await startWebServer(inTurn(503, 500))
     const dispatcher = composeAgent(server, interceptors.retry(RETRY))
     const response = await fetch(server.origin, { method: 'PUT', body: 'body', dispatcher })
@@ -33,14 +33,14 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
     expect(server.exchanges.map(({ body }) => body)).toEqual(['body', 'body', 'body'])
   })
 
-  test('is retried by a RetryAgent', async () => {
+  it('is retried by a RetryAgent', async () => {
     const server = await startWebServer(inTurn(503))
     const dispatcher = toRetryAgent(composeAgent(server), RETRY)
     expect(await (await fetch(server.origin, { dispatcher })).text()).toBe('got ')
     expect(server.exchanges).toHaveLength(2)
   })
 
-  test('follows redirects itself: redirect leaves them to it, as with undici’s fetch', async () => {
+  it('follows redirects itself: redirect leaves them to it, as with undici’s fetch', async () => {
     const server = await startWebServer(({ path, body }, reply) => {
       if (path === '/to') send(reply, 200, {}, `got ${body}`)
       else send(reply, 307, { location: '/to' })
@@ -56,14 +56,14 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
     expect(server.exchanges.map(({ path }) => path)).toEqual(['/from', '/to'])
   })
 
-  test('gets nothing of a body by dump', async () => {
+  it('gets nothing of a body by dump', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 200, { 'x-a': '1' }, 'dumped'))
     const dispatcher = composeAgent(server, interceptors.dump({ maxSize: 1024 }))
     const response = await fetch(server.origin, { dispatcher })
     expect([response.headers.get('x-a'), await response.text()]).toEqual(['1', ''])
   })
 
-  test('finds its host by dns', async () => {
+  it('finds its host by dns', async () => {
     const server = await startWebServer(({ authority }, reply) => send(reply, 200, {}, authority))
     const dns = toDns(() => [{ address: '127.0.0.1', ttl: 1_000, family: 4 }])
     const response = await fetch(server.origin, { dispatcher: composeAgent(server, dns) })
@@ -71,7 +71,7 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
     expect(await response.text()).toMatch(/^localhost/)
   })
 
-  test('follows redirects itself through several, by a Client too', async () => {
+  it('follows redirects itself through several, by a Client too', async () => {
     const server = await startWebServer(({ path }, reply) => {
       const left = Number(path.slice(1))
       if (left === 0) send(reply, 200, {}, 'there')
@@ -94,7 +94,7 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
 describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors of $name', ({
   interceptors,
 }) => {
-  test('gets its response from cache', async () => {
+  it('gets its response from cache', async () => {
     const fields = { 'cache-control': 'max-age=60', 'x-a': '1' }
     const server = await startWebServer((_exchange, reply) => send(reply, 200, fields, 'cached'))
     const dispatcher = composeAgent(server, interceptors.cache())
@@ -109,7 +109,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('gets a body once decoded by decompress', async () => {
+  it('gets a body once decoded by decompress', async () => {
     const body = gzipSync('decoded')
     const server = await startWebServer((_exchange, reply) =>
       send(reply, 200, { 'content-encoding': 'gzip' }, body),
@@ -119,7 +119,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
     expect(await response.text()).toBe('decoded')
   })
 
-  test('decodes a cached response', async () => {
+  it('decodes a cached response', async () => {
     const fields = { 'cache-control': 'max-age=60', 'content-encoding': 'gzip' }
     const server = await startWebServer((_exchange, reply) => send(reply, 200, fields, gzipSync('decoded')))
     const dispatcher = composeAgent(server, interceptors.cache())
@@ -128,13 +128,13 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('fails with the error that responseError makes of a response', async () => {
+  it('fails with the error that responseError makes of a response', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 404, {}, 'none'))
     const dispatcher = composeAgent(server, interceptors.responseError())
     expect(await toReason(fetch(server.origin, { dispatcher }))).toMatchObject({ statusCode: 404 })
   })
 
-  test('shares one request by deduplicate', async () => {
+  it('shares one request by deduplicate', async () => {
     let release = (): void => {}
     const server = await startWebServer((_exchange, reply) => {
       release = () => send(reply, 200, {}, 'shared')
@@ -150,7 +150,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
 })
 
 describe.each(UNDICIS)('when the dispatcher is a MockAgent of $name', ({ toMock }) => {
-  test('gets its response', async () => {
+  it('gets its response', async () => {
     const mock = toMock()
     mock.disableNetConnect()
     const headers = { 'content-type': 'application/json', 'x-a': '1' }
@@ -171,7 +171,7 @@ describe.each(UNDICIS)('when the dispatcher is a MockAgent of $name', ({ toMock 
     mock.assertNoPendingInterceptors()
   })
 
-  test('follows its redirects', async () => {
+  it('follows its redirects', async () => {
     const mock = toMock()
     const pool = mock.get('https://mocked.test')
     pool.intercept({ path: '/from', method: 'GET' }).reply(302, '', { headers: { location: '/to' } })
@@ -180,7 +180,7 @@ describe.each(UNDICIS)('when the dispatcher is a MockAgent of $name', ({ toMock 
     expect([response.url, await response.text()]).toEqual(['https://mocked.test/to', 'there'])
   })
 
-  test('fails with its error, also if nothing was mocked', async () => {
+  it('fails with its error, also if nothing was mocked', async () => {
     const mock = toMock()
     mock.disableNetConnect()
     const error = new Error('mocked')

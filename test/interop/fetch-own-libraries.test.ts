@@ -6,7 +6,7 @@ import { REST } from '@discordjs/rest'
 import { request } from '@octokit/request'
 import ky from 'ky'
 import OpenAI from 'openai'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch, getGlobalDispatcher, setGlobalDispatcher } from '../../src/index.ts'
 import type { Respond, WebServer } from './interceptors-server.ts'
 import { send, startWebServer } from './interceptors-server.ts'
@@ -62,7 +62,7 @@ describe('openai', () => {
     return new OpenAI({ apiKey: 'key', baseURL: `${server.origin}/v1`, maxRetries, fetch })
   }
 
-  test('gets a completion', async () => {
+  it('gets a completion', async () => {
     const server = await start(json(GPT_COMPLETION))
     const { choices } = await toClient(server).chat.completions.create(asked)
     expect(choices[0]?.message.content).toBe('Hello.')
@@ -70,7 +70,7 @@ describe('openai', () => {
     expect(server.exchanges[0]?.headers).toMatchObject({ authorization: 'Bearer key' })
   })
 
-  test('gets a completion as a stream of events', async () => {
+  it('gets a completion as a stream of events', async () => {
     const server = await start(events(toEventStream(GPT_CHUNKS, { ends: true })))
     const stream = await toClient(server).chat.completions.create({ ...asked, stream: true })
     const parts: string[] = []
@@ -78,7 +78,7 @@ describe('openai', () => {
     expect(parts).toEqual(['Hel', 'lo.'])
   })
 
-  test('stops reading a stream of events, which ends it', async () => {
+  it('stops reading a stream of events, which ends it', async () => {
     let tell = (): void => {}
     const ended = new Promise<void>((resolve) => {
       tell = resolve
@@ -97,7 +97,7 @@ describe('openai', () => {
     await ended
   })
 
-  test('uploads a file as a form', async () => {
+  it('uploads a file as a form', async () => {
     const server = await start(json({ id: 'file-1', object: 'file' }))
     const file = new File(['{"a":1}'], 'lines.jsonl')
     const { id } = await toClient(server).files.create({ file, purpose: 'batch' })
@@ -105,7 +105,7 @@ describe('openai', () => {
     expect(toLines(server)[0]).toMatch(/^2\.0 POST \/v1\/files --.*filename="lines\.jsonl".*\{"a":1\}/s)
   })
 
-  test('gets an error of the API, and retries a temporary one', async () => {
+  it('gets an error of the API, and retries a temporary one', async () => {
     let count = 0
     const server = await start((exchange, reply) => {
       const retry = { 'content-type': 'application/json', 'retry-after-ms': '1' }
@@ -125,14 +125,14 @@ describe('@anthropic-ai/sdk', () => {
     return new Anthropic({ apiKey: 'key', baseURL: server.origin, maxRetries: 0, fetch })
   }
 
-  test('gets a message', async () => {
+  it('gets a message', async () => {
     const server = await start(json(CLAUDE_MESSAGE))
     const { content } = await toClient(server).messages.create(asked)
     expect(content).toEqual([{ type: 'text', text: 'Hello.' }])
     expect(toLines(server)).toEqual([`2.0 POST /v1/messages ${JSON.stringify(asked)}`])
   })
 
-  test('gets a message as a stream of events', async () => {
+  it('gets a message as a stream of events', async () => {
     const server = await start(events(toEventStream(CLAUDE_EVENTS)))
     expect(await toClient(server).messages.stream(asked).finalText()).toBe('Hello.')
     expect(toLines(server)).toEqual([`2.0 POST /v1/messages ${JSON.stringify({ ...asked, stream: true })}`])
@@ -140,14 +140,14 @@ describe('@anthropic-ai/sdk', () => {
 })
 
 describe('ky', () => {
-  test('posts JSON, and gets JSON', async () => {
+  it('posts JSON, and gets JSON', async () => {
     const server = await start(json({ made: true }, 201))
     const options = { json: { name: 'x' }, searchParams: { a: '1' }, fetch }
     expect(await ky.post(`${server.origin}/things`, options).json()).toEqual({ made: true })
     expect(toLines(server)).toEqual(['2.0 POST /things?a=1 {"name":"x"}'])
   })
 
-  test('retries a temporary error, with the body', async () => {
+  it('retries a temporary error, with the body', async () => {
     let count = 0
     const server = await start((exchange, reply) => {
       if (++count === 1) send(reply, 503, { 'retry-after': '0' })
@@ -158,7 +158,7 @@ describe('ky', () => {
     expect(toLines(server)).toEqual(Array(2).fill('2.0 PUT /things {"name":"x"}'))
   })
 
-  test('reports the progress of a download, and calls its hooks', async () => {
+  it('reports the progress of a download, and calls its hooks', async () => {
     const server = await start(json({ text: 'x'.repeat(100_000) }))
     const seen: unknown[] = []
     const options = {
@@ -173,7 +173,7 @@ describe('ky', () => {
 })
 
 describe('ofetch', () => {
-  test('posts JSON, and gets JSON', async () => {
+  it('posts JSON, and gets JSON', async () => {
     const server = await start(json({ made: true }, 201))
     const ofetch = createFetch({ fetch, Headers, AbortController })
     const options = { method: 'POST', body: { name: 'x' }, query: { a: 1 } }
@@ -181,7 +181,7 @@ describe('ofetch', () => {
     expect(toLines(server)).toEqual(['2.0 POST /things?a=1 {"name":"x"}'])
   })
 
-  test('gets an error of the API', async () => {
+  it('gets an error of the API', async () => {
     const server = await start(json({ why: 'x' }, 422))
     const ofetch = createFetch({ fetch, Headers, AbortController })
     await expect(ofetch(server.origin, { retry: 0 })).rejects.toMatchObject({
@@ -193,7 +193,7 @@ describe('ofetch', () => {
 
 // What it makes a request with is to be given whole; its own is `request()` of undici.
 describe('@discordjs/rest', () => {
-  test('posts a message, and gets it', async () => {
+  it('posts a message, and gets it', async () => {
     const server = await start(json({ id: '1', content: 'Hello.' }))
     const makeRequest = (url: string, init: object) => fetch(url, { ...init, dispatcher: null })
     const rest = new REST({ api: `${server.origin}/api`, makeRequest }).setToken('token')
@@ -208,7 +208,7 @@ describe('@discordjs/rest', () => {
 })
 
 describe('@octokit/request', () => {
-  test('makes an issue', async () => {
+  it('makes an issue', async () => {
     const server = await start(json({ number: 1 }, 201))
     const options = { baseUrl: server.origin, owner: 'x', repo: 'y', title: 'Hello', request: { fetch } }
     const response = await request('POST /repos/{owner}/{repo}/issues', options)
@@ -216,7 +216,7 @@ describe('@octokit/request', () => {
     expect(toLines(server)).toEqual(['2.0 POST /repos/x/y/issues {"title":"Hello"}'])
   })
 
-  test('gets an error of the API', async () => {
+  it('gets an error of the API', async () => {
     const server = await start(json({ message: 'No such user' }, 404))
     const call = request('GET /users/x', { baseUrl: server.origin, request: { fetch } })
     await expect(call).rejects.toMatchObject({ status: 404, response: { data: { message: 'No such user' } } })

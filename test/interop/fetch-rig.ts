@@ -1,6 +1,6 @@
 /** Every fetch × every case that a server can make, against one server. */
 
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { GO_BUILD_LIMIT } from '../support/servers/restarting-server.ts'
 import { ABORTS } from './fetch-abort-cases.ts'
 import { CONNECTIONS } from './fetch-connection-cases.ts'
@@ -27,9 +27,9 @@ export function testServer(name: ServerName, isLacking = false): void {
 
     afterAll(() => cleaner.clean())
 
-    // Not `test.each`, which cuts names off.
+    // Not `it.each`, which cuts names off.
     for (const { what, servers, run } of CASES) {
-      if (servers.includes(name)) test(what, () => run(new Scene(name, server, fetch)))
+      if (servers.includes(name)) it(what, () => run(new Scene(name, server, fetch)))
     }
   })
 }

@@ -1,6 +1,6 @@
 /** The interceptors that save requests: `cache` and `deduplicate`. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Protocol, Respond } from './interceptors-server.ts'
 import { composeAgent, composeClient, countRequests, send, startWebServer } from './interceptors-server.ts'
 import type { Undici } from './interceptors-undicis.ts'
@@ -22,7 +22,7 @@ const lasting: Respond = ({ headers }, reply) => {
 
 describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(NEWER_UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('responds to the second GET itself', async () => {
+    it('responds to the second GET itself', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const asked = { headers: { 'x-language': 'en' } }
@@ -36,7 +36,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
   })
 
   describe.each(toCases(NEWER_UNDICIS, WAYS))('of $from, by $what', ({ undici, way }) => {
-    test('revalidates a stored response with the server', async () => {
+    it('revalidates a stored response with the server', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const headers = { 'x-language': 'en' }
@@ -47,7 +47,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
       expect(server.exchanges.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"v1"'])
     })
 
-    test('distinguishes responses that vary', async () => {
+    it('distinguishes responses that vary', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const texts: string[] = []
@@ -62,7 +62,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
 })
 
 describe.each(toCases(NEWER_UNDICIS, WAYS))('the cache interceptor of $from, by $what', ({ undici, way }) => {
-  test('gives a response for a client that wants nothing but what it has', async () => {
+  it('gives a response for a client that wants nothing but what it has', async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeAgent(server, undici.interceptors.cache())
     const asked = { headers: { 'cache-control': 'only-if-cached' } }
@@ -71,7 +71,7 @@ describe.each(toCases(NEWER_UNDICIS, WAYS))('the cache interceptor of $from, by 
     expect(server.exchanges).toEqual([])
   })
 
-  test('caches over a Client', async () => {
+  it('caches over a Client', async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeClient(server, undici.interceptors.cache())
     await way.ask(undici, dispatcher, server.origin)
@@ -81,7 +81,7 @@ describe.each(toCases(NEWER_UNDICIS, WAYS))('the cache interceptor of $from, by 
 })
 
 describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }) => {
-  test("caches over a Client, whose requests don't name it", async () => {
+  it("caches over a Client, whose requests don't name it", async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeClient(server, interceptors.cache())
     for (const _ of ['first', 'second']) {
@@ -91,7 +91,7 @@ describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('has raw headers for its own responses', async () => {
+  it('has raw headers for its own responses', async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeAgent(server, interceptors.cache())
     const ask = async () => {
@@ -107,7 +107,7 @@ describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('passes a failure on, and stores nothing of it', async () => {
+  it('passes a failure on, and stores nothing of it', async () => {
     let isFirst = true
     const server = await startWebServer((exchange, reply) => {
       if (isFirst) server.cut()
@@ -139,7 +139,7 @@ function readsRawAlone(undici: Undici, way: Way): boolean {
 }
 
 describe.each(PROTOCOLS)('the deduplicate interceptor over $protocol', ({ protocol, version }) => {
-  test.each(toCases(NEWER_UNDICIS, WAYS))('of $from makes one request of two at once, by $what', async ({
+  it.each(toCases(NEWER_UNDICIS, WAYS))('of $from makes one request of two at once, by $what', async ({
     undici,
     way,
   }) => {
@@ -164,7 +164,7 @@ describe.each(PROTOCOLS)('the deduplicate interceptor over $protocol', ({ protoc
 describe.each(NEWER_UNDICIS)('the deduplicate interceptor of $name', ({ interceptors }) => {
   const toOptions = (origin: string) => ({ origin, path: '/', method: 'GET' })
 
-  test('gives raw headers to both', async () => {
+  it('gives raw headers to both', async () => {
     const { interceptor, reached } = countRequests(2)
     const server = await startWebServer(toPatient(reached))
     const dispatcher = composeAgent(server, interceptors.deduplicate(), interceptor)
@@ -178,7 +178,7 @@ describe.each(NEWER_UNDICIS)('the deduplicate interceptor of $name', ({ intercep
       expect(raw).toEqual(expect.arrayContaining(['x-said', 'yes']))
   })
 
-  test('fails both with the same error', async () => {
+  it('fails both with the same error', async () => {
     const { interceptor, reached } = countRequests(2)
     const server = await startWebServer(() => void reached.then(() => server.cut()))
     const dispatcher = composeAgent(server, interceptors.deduplicate(), interceptor)
@@ -191,7 +191,7 @@ describe.each(NEWER_UNDICIS)('the deduplicate interceptor of $name', ({ intercep
     expect(reasons[1]).toBe(reasons[0])
   })
 
-  test("makes one request of two over a Client, whose requests don't name it", async () => {
+  it("makes one request of two over a Client, whose requests don't name it", async () => {
     const { interceptor, reached } = countRequests(2)
     const server = await startWebServer(toPatient(reached))
     const dispatcher = composeClient(server, interceptors.deduplicate(), interceptor)

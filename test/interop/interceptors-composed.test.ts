@@ -1,7 +1,7 @@
 /** Several interceptors at once, and what passes through them. */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { DispatcherComposeInterceptor } from '../../types/index.ts'
 import type { Respond } from './interceptors-server.ts'
 import { composeAgent, composeClient, send, startWebServer } from './interceptors-server.ts'
@@ -23,7 +23,7 @@ function toWinding(): Respond {
 }
 
 describe.each(['h2', 'http/1.1'] as const)('all interceptors together, over %s', (protocol) => {
-  test.each(toCases(NEWER_UNDICIS, WAYS))('of $from do each its part, by $what', async ({ undici, way }) => {
+  it.each(toCases(NEWER_UNDICIS, WAYS))('of $from do each its part, by $what', async ({ undici, way }) => {
     const server = await startWebServer(toWinding(), protocol)
     const { retry, redirect, decompress, cache, deduplicate, responseError } = undici.interceptors
     const dispatcher = composeAgent(
@@ -72,10 +72,7 @@ function toMarking(how: 'assigns' | 'splices'): DispatcherComposeInterceptor {
 }
 
 describe.each(['assigns', 'splices'] as const)('an interceptor that %s raw headers', (how) => {
-  test.each([
-    'h2',
-    'http/1.1',
-  ] as const)('determines the raw headers of a call, over %s', async (protocol) => {
+  it.each(['h2', 'http/1.1'] as const)('determines the raw headers of a call, over %s', async (protocol) => {
     const server = await startWebServer((_exchange, reply) => send(reply, 200, { 'x-said': 'yes' }), protocol)
     const dispatcher = composeAgent(server, toMarking(how))
     const options = { origin: server.origin, path: '/', method: 'GET', responseHeaders: 'raw' } as const
@@ -84,7 +81,7 @@ describe.each(['assigns', 'splices'] as const)('an interceptor that %s raw heade
     expect(headers).toEqual(['x-mark', 'here'])
   })
 
-  test('determines the headers of the built-in fetch', async () => {
+  it('determines the headers of the built-in fetch', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 200, { 'x-said': 'yes' }))
     const response = await fetch(server.origin, { dispatcher: composeAgent(server, toMarking(how)) })
     await response.text()
@@ -98,14 +95,14 @@ function toIdle({ interceptors }: Undici): DispatcherComposeInterceptor[] {
 }
 
 describe.each(toCases(UNDICIS, WAYS))('interceptors of $from, by $what', ({ undici, way }) => {
-  test('pass on the error of a lost connection', async () => {
+  it('pass on the error of a lost connection', async () => {
     const server = await startWebServer(() => server.cut())
     const dispatcher = composeAgent(server, ...toIdle(undici))
     const call = way.ask(undici, dispatcher, server.origin, { method: 'POST', body: 'this' })
     expect(await toReason(call)).toMatchObject({ code: 'UND_ERR_SOCKET', processed: 'maybe' })
   })
 
-  test('pass on the reason of an abort', async () => {
+  it('pass on the reason of an abort', async () => {
     const aborter = new AbortController()
     const reason = new Error('enough')
     const server = await startWebServer(() => aborter.abort(reason))
@@ -117,7 +114,7 @@ describe.each(toCases(UNDICIS, WAYS))('interceptors of $from, by $what', ({ undi
     expect(heard).toBe(reason)
   })
 
-  test('serve a Client', async () => {
+  it('serve a Client', async () => {
     const server = await startWebServer(({ body }, reply) =>
       send(reply, 200, { 'x-said': 'yes' }, `got ${body}`),
     )

@@ -1,7 +1,7 @@
 /** The interceptor that decodes responses: it takes fields out of the header object, and splices the raw list. */
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Protocol, Respond } from './interceptors-server.ts'
 import { composeAgent, composeClient, send, startWebServer } from './interceptors-server.ts'
 import { NEWER_UNDICIS } from './interceptors-undicis.ts'
@@ -29,7 +29,7 @@ const PROTOCOLS: { protocol: Protocol }[] = [{ protocol: 'h2' }, { protocol: 'ht
 describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protocol }) => {
   describe.each(toCases(NEWER_UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
     // Told of an encoding that is no more, a fetch would decode the text a second time, and fail.
-    test.each(Object.keys(ENCODERS))('decodes %s, and removes its field', async (name) => {
+    it.each(Object.keys(ENCODERS))('decodes %s, and removes its field', async (name) => {
       const server = await startWebServer(encoding, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.decompress())
       const { status, headers, text } = await way.ask(undici, dispatcher, `${server.origin}/${name}`)
@@ -39,7 +39,7 @@ describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protoco
       expect(Object.keys(headers)).not.toContain('content-length')
     })
 
-    test('does not change a response without an encoding', async () => {
+    it('does not change a response without an encoding', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, { 'content-length': '5' }, 'plain'),
         protocol,
@@ -49,7 +49,7 @@ describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protoco
       expect([headers['content-length'], text]).toEqual(['5', 'plain'])
     })
 
-    test('fails a call whose body does not have its encoding', async () => {
+    it('fails a call whose body does not have its encoding', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, { 'content-encoding': 'gzip' }, 'this is no gzip'),
         protocol,
@@ -64,7 +64,7 @@ describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protoco
     })
   })
 
-  test.each(NEWER_UNDICIS)('of $name is seen by raw headers', async ({ interceptors }) => {
+  it.each(NEWER_UNDICIS)('of $name is seen by raw headers', async ({ interceptors }) => {
     const server = await startWebServer(encoding, protocol)
     const dispatcher = composeAgent(server, interceptors.decompress())
     const options = { origin: server.origin, path: '/gzip', method: 'GET', responseHeaders: 'raw' } as const
@@ -79,14 +79,14 @@ describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protoco
 })
 
 describe.each(NEWER_UNDICIS)('the decompress interceptor of $name', ({ interceptors }) => {
-  test('decodes over a Client', async () => {
+  it('decodes over a Client', async () => {
     const server = await startWebServer(encoding)
     const dispatcher = composeClient(server, interceptors.decompress())
     const { body } = await dispatcher.request({ path: '/br', method: 'GET' })
     expect(await body.text()).toBe(TEXT)
   })
 
-  test('holds the server back while the body is not read, and then decodes the rest', async () => {
+  it('holds the server back while the body is not read, and then decodes the rest', async () => {
     const large = Buffer.alloc(8 * 1024 * 1024, 'text that shrinks ')
     const server = await startWebServer((_exchange, reply) =>
       send(reply, 200, { 'content-encoding': 'gzip' }, gzipSync(large)),
@@ -98,7 +98,7 @@ describe.each(NEWER_UNDICIS)('the decompress interceptor of $name', ({ intercept
     expect(length).toBe(large.length)
   })
 
-  test('ends a call that is cancelled in the middle', async () => {
+  it('ends a call that is cancelled in the middle', async () => {
     const encoded = gzipSync(Buffer.alloc(8 * 1024 * 1024, 'text that shrinks '))
     const server = await startWebServer((_exchange, reply) => {
       reply.statusCode = 200

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { Protocol } from './interceptors-server.ts'
 import { composeAgent, send, startWebServer, toNamedCertificate } from './interceptors-server.ts'
@@ -14,7 +14,7 @@ describe.each<{ protocol: Protocol; version: string }>([
   { protocol: 'http/1.1', version: '1.1' },
 ])('the dns interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('connects to the address of its lookup, and checks the certificate for the name', async () => {
+    it('connects to the address of its lookup, and checks the certificate for the name', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, {}, 'hello'),
         protocol,
@@ -43,7 +43,7 @@ describe.each<{ protocol: Protocol; version: string }>([
       ])
     })
 
-    test('refuses a server that has no certificate for the name', async () => {
+    it('refuses a server that has no certificate for the name', async () => {
       const server = await startWebServer((_exchange, reply) => send(reply, 200, {}), protocol, CERTIFICATE)
       const dispatcher = composeAgent(
         server,
@@ -56,7 +56,7 @@ describe.each<{ protocol: Protocol; version: string }>([
   })
 })
 
-test.each(UNDICIS)('the dns interceptor of $name has one connection for a name', async (undici) => {
+it.each(UNDICIS)('the dns interceptor of $name has one connection for a name', async (undici) => {
   const server = await startWebServer((_exchange, reply) => send(reply, 200, {}, 'hello'), 'h2', CERTIFICATE)
   const agent = new Agent({ connect: { ca: server.ca } })
   onTestFinished(() => agent.destroy())

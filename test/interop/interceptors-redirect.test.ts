@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Exchange, Protocol, Respond } from './interceptors-server.ts'
 import { composeAgent, composeClient, send, startWebServer } from './interceptors-server.ts'
 import { UNDICIS } from './interceptors-undicis.ts'
@@ -24,7 +24,7 @@ describe.each<{ protocol: Protocol; version: string }>([
   { protocol: 'h2', version: '2.0' },
   { protocol: 'http/1.1', version: '1.1' },
 ])('the redirect interceptor over $protocol', ({ protocol, version }) => {
-  test.each(toCases(UNDICIS, WAYS))('of $from goes to the end of the chain, by $what', async ({
+  it.each(toCases(UNDICIS, WAYS))('of $from goes to the end of the chain, by $what', async ({
     undici,
     way,
   }) => {
@@ -35,7 +35,7 @@ describe.each<{ protocol: Protocol; version: string }>([
     expect(toLines(server.exchanges)).toEqual([`GET /2 ${version}`, `GET /1 ${version}`, `GET /0 ${version}`])
   })
 
-  test.each(UNDICIS)('of $name reports the history of redirects', async ({ interceptors }) => {
+  it.each(UNDICIS)('of $name reports the history of redirects', async ({ interceptors }) => {
     const server = await startWebServer(counting, protocol)
     const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 3 }))
     const { context, body } = await dispatcher.request({ origin: server.origin, path: '/2', method: 'GET' })
@@ -45,7 +45,7 @@ describe.each<{ protocol: Protocol; version: string }>([
 })
 
 describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) => {
-  test('makes a GET without a body of a POST after a 303', async () => {
+  it('makes a GET without a body of a POST after a 303', async () => {
     const server = await startWebServer(({ path, method, body }, reply) => {
       if (path === '/from') send(reply, 303, { location: '/to' })
       else send(reply, 200, {}, `${method} ${body}`)
@@ -57,7 +57,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(server.exchanges.map(({ body }) => body)).toEqual(['this', ''])
   })
 
-  test('repeats a POST with its body after a 307', async () => {
+  it('repeats a POST with its body after a 307', async () => {
     const server = await startWebServer(({ path, method, body }, reply) => {
       if (path === '/from') send(reply, 307, { location: '/to' })
       else send(reply, 200, {}, `${method} ${body}`)
@@ -68,7 +68,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(await body.text()).toBe('POST this')
   })
 
-  test('hands over the redirect itself at the limit of redirects', async () => {
+  it('hands over the redirect itself at the limit of redirects', async () => {
     const server = await startWebServer(counting)
     const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 1 }))
     const { statusCode, headers, body } = await dispatcher.request({
@@ -79,7 +79,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect([statusCode, headers.location, await body.text()]).toEqual([302, '/0', 'elsewhere'])
   })
 
-  test('follows to another server, without the fields for the first one alone', async () => {
+  it('follows to another server, without the fields for the first one alone', async () => {
     const target = await startWebServer(({ headers }, reply) =>
       send(reply, 200, {}, `${headers.authorization} ${headers['x-own']}`),
     )
@@ -93,7 +93,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(target.exchanges[0]?.authority).toBe(new URL(target.origin).host)
   })
 
-  test('goes to an absolute location over a Client', async () => {
+  it('goes to an absolute location over a Client', async () => {
     const server = await startWebServer(({ path }, reply) => {
       if (path === '/from') send(reply, 302, { location: `${server.origin}/to` })
       else send(reply, 200, {}, path)
@@ -103,14 +103,14 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(await body.text()).toBe('/to')
   })
 
-  test("goes to a relative location over a Client, whose requests don't name it", async () => {
+  it("goes to a relative location over a Client, whose requests don't name it", async () => {
     const server = await startWebServer(counting)
     const dispatcher = composeClient(server, interceptors.redirect({ maxRedirections: 1 }))
     const { body } = await dispatcher.request({ path: '/1', method: 'GET' })
     expect(await body.text()).toBe('GET ')
   })
 
-  test('passes on the error that ended a chain', async () => {
+  it('passes on the error that ended a chain', async () => {
     const aborter = new AbortController()
     const server = await startWebServer(({ path }, reply) => {
       if (path === '/1') aborter.abort(new Error('enough'))

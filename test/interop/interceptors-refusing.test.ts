@@ -1,6 +1,6 @@
 /** The interceptors that keep a response from its caller: `dump` and `responseError`. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Protocol } from './interceptors-server.ts'
 import { composeAgent, composeClient, send, startWebServer } from './interceptors-server.ts'
 import { NEWER_UNDICIS, UNDICIS } from './interceptors-undicis.ts'
@@ -16,7 +16,7 @@ const LARGE = Buffer.alloc(4 * 1024 * 1024, 'x')
 
 describe.each(PROTOCOLS)('the dump interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('keeps a large body, all of which was read, from the caller', async () => {
+    it('keeps a large body, all of which was read, from the caller', async () => {
       const { promise: finished, resolve } = toDeferred()
       const server = await startWebServer((_exchange, reply) => {
         reply.once('finish', resolve)
@@ -29,7 +29,7 @@ describe.each(PROTOCOLS)('the dump interceptor over $protocol', ({ protocol, ver
       expect(server.exchanges.map(({ version }) => version)).toEqual([version])
     })
 
-    test('fails a call whose response announces too large a body', async () => {
+    it('fails a call whose response announces too large a body', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, { 'content-length': '10' }, 'abcdefghij'),
         protocol,
@@ -58,7 +58,7 @@ function toDeferred(): { promise: Promise<void>; resolve: () => void } {
 
 describe.each(PROTOCOLS)('the responseError interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(NEWER_UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('makes an error of a response of 404', async () => {
+    it('makes an error of a response of 404', async () => {
       const server = await startWebServer(
         (_exchange, reply) =>
           send(reply, 404, { 'content-type': 'application/json', 'x-said': 'no' }, '{"why":"gone"}'),
@@ -75,7 +75,7 @@ describe.each(PROTOCOLS)('the responseError interceptor over $protocol', ({ prot
       expect(server.exchanges.map(({ version }) => version)).toEqual([version])
     })
 
-    test('lets any other response pass', async () => {
+    it('lets any other response pass', async () => {
       const server = await startWebServer((_exchange, reply) => send(reply, 201, {}, 'made'), protocol)
       const dispatcher = composeAgent(server, undici.interceptors.responseError())
       const { status, text } = await way.ask(undici, dispatcher, server.origin)
@@ -85,14 +85,14 @@ describe.each(PROTOCOLS)('the responseError interceptor over $protocol', ({ prot
 })
 
 describe.each(NEWER_UNDICIS)('the responseError interceptor of $name', ({ interceptors }) => {
-  test('serves over a Client too', async () => {
+  it('serves over a Client too', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 500, {}))
     const dispatcher = composeClient(server, interceptors.responseError())
     const reason = await toReason(dispatcher.request({ path: '/', method: 'GET' }))
     expect(reason).toMatchObject({ code: 'UND_ERR_RESPONSE', statusCode: 500 })
   })
 
-  test('passes on an error of ours unchanged', async () => {
+  it('passes on an error of ours unchanged', async () => {
     const server = await startWebServer(() => server.cut())
     const dispatcher = composeAgent(server, interceptors.responseError())
     const call = dispatcher.request({ origin: server.origin, path: '/', method: 'POST' })
@@ -102,7 +102,7 @@ describe.each(NEWER_UNDICIS)('the responseError interceptor of $name', ({ interc
 
 // That of undici 6 forgets the reason.
 describe.each(NEWER_UNDICIS)('the dump interceptor of $name', ({ interceptors }) => {
-  test('passes on the reason of an abort, once the body has come', async () => {
+  it('passes on the reason of an abort, once the body has come', async () => {
     const aborter = new AbortController()
     const server = await startWebServer((_exchange, reply) => {
       aborter.abort(new Error('enough'))

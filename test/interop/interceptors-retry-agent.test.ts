@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { Respond, WebServer } from './interceptors-server.ts'
 import { send, startWebServer } from './interceptors-server.ts'
@@ -33,7 +33,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
   undici,
   way,
 }) => {
-  test.each(['h2', 'http/1.1'] as const)('retries a request after a 503, over %s', async (protocol) => {
+  it.each(['h2', 'http/1.1'] as const)('retries a request after a 503, over %s', async (protocol) => {
     const server = await startWebServer(toBusy(2), protocol)
     const { retrying } = wrapAgent(undici, server)
     const { status, headers, text } = await way.ask(undici, retrying, server.origin)
@@ -42,7 +42,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
     expect(server.exchanges.map(({ version }) => version)).toEqual([version, version, version])
   })
 
-  test('retries a request whose connection was lost', async () => {
+  it('retries a request whose connection was lost', async () => {
     let isFirst = true
     const server = await startWebServer((_exchange, reply) => {
       if (isFirst) server.cut()
@@ -56,7 +56,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
     expect(server.exchanges).toHaveLength(2)
   })
 
-  test('fails after its maximum of attempts', async () => {
+  it('fails after its maximum of attempts', async () => {
     const server = await startWebServer(toBusy(9))
     const { retrying } = wrapAgent(undici, server)
     const reason = await toReason(way.ask(undici, retrying, server.origin))
@@ -65,7 +65,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
   })
 })
 
-test.each(UNDICIS)('a RetryAgent of $name closes ours', async (undici) => {
+it.each(UNDICIS)('a RetryAgent of $name closes ours', async (undici) => {
   const server = await startWebServer(toBusy(0))
   const { agent, retrying } = wrapAgent(undici, server)
   await retrying.close()

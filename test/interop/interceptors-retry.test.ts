@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Protocol, Respond } from './interceptors-server.ts'
 import { composeAgent, composeClient, send, startWebServer, tapData } from './interceptors-server.ts'
 import { UNDICIS } from './interceptors-undicis.ts'
@@ -35,7 +35,7 @@ describe.each<{ protocol: Protocol; version: string }>([
   { protocol: 'http/1.1', version: '1.1' },
 ])('the retry interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(UNDICIS, WAYS))('of $from, by $what', ({ undici, way }) => {
-    test('retries a request after a 503', async () => {
+    it('retries a request after a 503', async () => {
       const server = await startWebServer(toBusy(2), protocol)
       const dispatcher = composeAgent(server, undici.interceptors.retry(AT_ONCE))
       const { status, headers, text } = await way.ask(undici, dispatcher, `${server.origin}/busy`)
@@ -48,7 +48,7 @@ describe.each<{ protocol: Protocol; version: string }>([
       ])
     })
 
-    test('goes on with a body that was cut in the middle', async () => {
+    it('goes on with a body that was cut in the middle', async () => {
       const server = await startWebServer(halving, protocol)
       let cuts = 0
       const cut = tapData(() => {
@@ -71,7 +71,7 @@ describe.each<{ protocol: Protocol; version: string }>([
 })
 
 describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what', ({ undici, way }) => {
-  test('does not disturb a request that needs no retry, with or without a body', async () => {
+  it('does not disturb a request that needs no retry, with or without a body', async () => {
     const server = await startWebServer(({ body }, reply) => send(reply, 200, {}, `got ${body}`))
     const dispatcher = composeAgent(server, undici.interceptors.retry(AT_ONCE))
     const { text } = await way.ask(undici, dispatcher, server.origin, { method: 'POST', body: 'this' })
@@ -79,7 +79,7 @@ describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what'
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('retries a request over the same Client', async () => {
+  it('retries a request over the same Client', async () => {
     const server = await startWebServer(toBusy(1))
     const dispatcher = composeClient(server, undici.interceptors.retry(AT_ONCE))
     const { status, text } = await way.ask(undici, dispatcher, `${server.origin}/busy`)
@@ -87,7 +87,7 @@ describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what'
     expect(server.exchanges).toHaveLength(2)
   })
 
-  test('fails after its maximum of attempts', async () => {
+  it('fails after its maximum of attempts', async () => {
     const server = await startWebServer(toBusy(9))
     const dispatcher = composeAgent(server, undici.interceptors.retry({ ...AT_ONCE, maxRetries: 2 }))
     const reason = await toReason(way.ask(undici, dispatcher, server.origin))
@@ -95,7 +95,7 @@ describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what'
     expect(server.exchanges).toHaveLength(3)
   })
 
-  test('hands on why the caller has given up', async () => {
+  it('hands on why the caller has given up', async () => {
     const aborter = new AbortController()
     const server = await startWebServer((_exchange, reply) => {
       send(reply, 503, { 'retry-after': '3600' })

@@ -6,7 +6,7 @@ import { REST } from '@discordjs/rest'
 import { request } from '@octokit/request'
 import ky from 'ky'
 import OpenAI from 'openai'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { Respond, WebServer } from './interceptors-server.ts'
 import { send, startWebServer } from './interceptors-server.ts'
@@ -58,7 +58,7 @@ describe('openai', () => {
     return new OpenAI({ apiKey: 'key', baseURL: `${server.origin}/v1`, maxRetries: 0, fetchOptions })
   }
 
-  test('gets a completion', async () => {
+  it('gets a completion', async () => {
     const server = await startWebServer(json(GPT_COMPLETION))
     const { choices } = await toClient(server).chat.completions.create(asked)
     expect(choices[0]?.message.content).toBe('Hello.')
@@ -70,7 +70,7 @@ describe('openai', () => {
     })
   })
 
-  test('gets a completion as a stream of events', async () => {
+  it('gets a completion as a stream of events', async () => {
     const server = await startWebServer(events(toEventStream(GPT_CHUNKS, { ends: true })))
     const stream = await toClient(server).chat.completions.create({ ...asked, stream: true })
     const parts: string[] = []
@@ -79,7 +79,7 @@ describe('openai', () => {
     expect(toExchange(server)).toMatchObject({ version: '2.0', body: { ...asked, stream: true } })
   })
 
-  test('gets an error of the API', async () => {
+  it('gets an error of the API', async () => {
     const server = await startWebServer(json({ error: { message: 'No such model', code: 'none' } }, 404))
     const call = toClient(server).chat.completions.create(asked)
     await expect(call).rejects.toMatchObject({ status: 404, code: 'none' })
@@ -94,7 +94,7 @@ describe('@anthropic-ai/sdk', () => {
     return new Anthropic({ apiKey: 'key', baseURL: server.origin, maxRetries: 0, fetchOptions })
   }
 
-  test('gets a message', async () => {
+  it('gets a message', async () => {
     const server = await startWebServer(json(CLAUDE_MESSAGE))
     const { content } = await toClient(server).messages.create(asked)
     expect(content).toEqual([{ type: 'text', text: 'Hello.' }])
@@ -106,7 +106,7 @@ describe('@anthropic-ai/sdk', () => {
     })
   })
 
-  test('gets a message as a stream of events', async () => {
+  it('gets a message as a stream of events', async () => {
     const server = await startWebServer(events(toEventStream(CLAUDE_EVENTS)))
     const stream = toClient(server).messages.stream(asked)
     expect(await stream.finalText()).toBe('Hello.')
@@ -115,7 +115,7 @@ describe('@anthropic-ai/sdk', () => {
 })
 
 describe('ky', () => {
-  test('posts JSON, and gets JSON', async () => {
+  it('posts JSON, and gets JSON', async () => {
     const server = await startWebServer(json({ made: true }, 201))
     const dispatcher = toAgent(server)
     const options = { json: { name: 'x' }, searchParams: { a: '1' }, dispatcher }
@@ -130,7 +130,7 @@ describe('ky', () => {
 })
 
 describe('ofetch', () => {
-  test('posts JSON, and gets JSON', async () => {
+  it('posts JSON, and gets JSON', async () => {
     const server = await startWebServer(json({ made: true }, 201))
     const options = { method: 'POST', body: { name: 'x' }, query: { a: 1 }, dispatcher: toAgent(server) }
     expect(await ofetch(`${server.origin}/things`, options)).toEqual({ made: true })
@@ -145,7 +145,7 @@ describe('ofetch', () => {
 
 // It hands the dispatcher to `request()` of undici 6, its own dependency.
 describe('@discordjs/rest', () => {
-  test('posts a message, and gets it', async () => {
+  it('posts a message, and gets it', async () => {
     const server = await startWebServer(json({ id: '1', content: 'Hello.' }))
     const rest = new REST({ api: `${server.origin}/api`, agent: toAgent(server) }).setToken('token')
     onTestFinished(() => {
@@ -164,7 +164,7 @@ describe('@discordjs/rest', () => {
 })
 
 describe('@octokit/request', () => {
-  test('makes an issue', async () => {
+  it('makes an issue', async () => {
     const server = await startWebServer(json({ number: 1 }, 201))
     const dispatcher = toAgent(server)
     const response = await request('POST /repos/{owner}/{repo}/issues', {

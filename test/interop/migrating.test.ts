@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toCertificate } from '../support/servers/server.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -81,7 +81,7 @@ async function run(program: string): Promise<string> {
 describe('docs/migrating.md', () => {
   const pairs = toPairs(docs)
 
-  test('has pairs of programs', () => {
+  it('has pairs of programs', () => {
     expect(pairs.length).toBeGreaterThan(7)
     for (const { before, after } of pairs) {
       expect(before).not.toMatch(/from 'dodici/)
@@ -89,7 +89,7 @@ describe('docs/migrating.md', () => {
     }
   })
 
-  test.each(pairs)('$name: both print the same', async ({ before, after }) => {
+  it.each(pairs)('$name: both print the same', async ({ before, after }) => {
     const printed = await run(before)
     expect(printed).not.toBe('')
     expect(await run(after)).toBe(printed)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, getGlobalDispatcher, request, setGlobalDispatcher } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
 import { send, startWebServer } from './interceptors-server.ts'
@@ -37,7 +37,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that sends requ
   undici,
   way,
 }) => {
-  test('gets the same from a MockAgent as from a server by our Agent', async () => {
+  it('gets the same from a MockAgent as from a server by our Agent', async () => {
     const server = await startWebServer(({ body }, reply) =>
       send(reply, 201, { 'x-said': 'yes' }, `heard ${body}`),
     )
@@ -59,14 +59,14 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that sends requ
     mock.assertNoPendingInterceptors()
   })
 
-  test('gets an error of the mock', async () => {
+  it('gets an error of the mock', async () => {
     const mock = startMock(undici)
     const error = new Error('no such luck')
     mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).replyWithError(error)
     expect(await toReason(way.ask(undici, mock, 'https://mocked.test/'))).toBe(error)
   })
 
-  test('gets an error for a request that was not mocked', async () => {
+  it('gets an error for a request that was not mocked', async () => {
     const mock = startMock(undici)
     const reason = await toReason(way.ask(undici, mock, 'https://mocked.test/'))
     expect(reason).toMatchObject({ code: 'UND_MOCK_ERR_MOCK_NOT_MATCHED' })
@@ -74,13 +74,13 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that sends requ
 })
 
 describe.each(UNDICIS)('a MockAgent of $name', (undici) => {
-  test('takes part in a pipeline', async () => {
+  it('takes part in a pipeline', async () => {
     const mock = startMock(undici)
     mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).reply(200, 'hello')
     expect((await PIPELINE.ask(undici, mock, 'https://mocked.test/')).text).toBe('hello')
   })
 
-  test('gives raw headers to our request()', async () => {
+  it('gives raw headers to our request()', async () => {
     const mock = startMock(undici)
     const reply = { headers: { 'x-said': 'yes' } }
     mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).reply(200, 'hello', reply)
@@ -101,7 +101,7 @@ describe.each(UNDICIS)('a MockAgent of $name', (undici) => {
 
     afterEach(() => setGlobalDispatcher(before))
 
-    test('serves calls without a dispatcher option', async () => {
+    it('serves calls without a dispatcher option', async () => {
       const mock = startMock(undici)
       mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).reply(200, 'hello')
       setGlobalDispatcher(mock)

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findNodeForUndici8 } from '../api/undici/rig.ts'
 import { listen } from '../support/servers/listen.ts'
 import { read, toCertificate } from '../support/servers/server.ts'
@@ -133,7 +133,7 @@ function toCases(ways: readonly string[]): [way: string, engine: string][] {
   )
 }
 
-test.each(
+it.each(
   toCases([...FETCHES, ...REQUESTS]),
 )('nock mocks %s, and lets other requests through (engine %s)', async (way, engine) => {
   expect(await run('nock', way, { engine, MOCKS: 'yes' })).toEqual({
@@ -143,7 +143,7 @@ test.each(
   })
 })
 
-test.each(
+it.each(
   toCases(FETCHES),
 )('msw mocks %s, and lets other requests through (engine %s)', async (way, engine) => {
   // Node's own fetch rejects without a cause here.
@@ -151,6 +151,6 @@ test.each(
   expect(await run('msw', way, { engine, MOCKS: 'yes' })).toEqual({ ...toMocked(error), ...toReal(way) })
 })
 
-test.each(toCases(REQUESTS))('msw lets %s through (engine %s)', async (way, engine) => {
+it.each(toCases(REQUESTS))('msw lets %s through (engine %s)', async (way, engine) => {
   expect(await run('msw', way, { engine, MOCKS: 'no' })).toEqual(toReal(way))
 })

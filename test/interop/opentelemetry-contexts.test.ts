@@ -2,7 +2,7 @@
 
 import type { SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Agent } from '../../src/index.ts'
 import { toAgent } from '../support/clients/agents.ts'
 import type { ServerKind, TracedServer } from './opentelemetry-servers.ts'
@@ -59,7 +59,7 @@ function toStrangers(spans: readonly ReadableSpan[], callers: ReadonlyMap<string
 
 describe.each(KINDS)('the parent of a span of a request to an origin of kind %s', (kind) => {
   describe.each(SOME)(`when ${CALLERS} send one at once by %s`, (_name, send) => {
-    test('is the span of the caller, cold and warm', async () => {
+    it('is the span of the caller, cold and warm', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       for (const temperature of ['cold', 'warm']) {
@@ -79,7 +79,7 @@ describe.each(KINDS)('the parent of a span of a request to an origin of kind %s'
   })
 
   describe('when some callers have a span and others have none', () => {
-    test('is that, or nothing', async () => {
+    it('is that, or nothing', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       const ask = async (path: string): Promise<void> => {
@@ -105,7 +105,7 @@ describe.each(KINDS)('the parent of a span of a request to an origin of kind %s'
   })
 
   describe('when fetch follows a redirection', () => {
-    test('is that of the caller for both requests', async () => {
+    it('is that of the caller for both requests', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       await tracing.within('another', () =>
@@ -129,7 +129,7 @@ describe.each(KINDS)('the parent of a span of a request to an origin of kind %s'
 })
 
 describe('the parent of a span of a request that waits for a stream', () => {
-  test.each(['h2', 'h2c'] as const)('is the span of the caller, to an origin of kind %s', async (kind) => {
+  it.each(['h2', 'h2c'] as const)('is the span of the caller, to an origin of kind %s', async (kind) => {
     const tracing = startTracing()
     const { server, agent } = await start(kind, 2)
     const [, send] = SOME[0] ?? expect.unreachable()

@@ -6,7 +6,7 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Agent } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
@@ -77,7 +77,7 @@ const REFUSING: readonly [string, string, AgentOptions][] = [
 describe.each(
   REFUSING,
 )('the span of a request to an origin that refuses connections (%s)', (_name, scheme, options) => {
-  test('has the error, and each request has one', async () => {
+  it('has the error, and each request has one', async () => {
     const tracing = startTracing()
     const agent = toAgent(options)
     const origin = `${scheme}://127.0.0.1:${await findFreePort()}`
@@ -92,7 +92,7 @@ describe.each(
 
 describe.each(KINDS)('the span of a request by %s', (kind) => {
   describe('when its stream is reset', () => {
-    test('has the error', async () => {
+    it('has the error', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, { onRequest: (stream) => stream.reset(INTERNAL_ERROR) })
       const { outcome } = await ask(tracing, agent, peer.origin)
@@ -102,7 +102,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.attributes).not.toHaveProperty('http.response.status_code')
     })
 
-    test('has the error and the status, in the middle of the response', async () => {
+    it('has the error and the status, in the middle of the response', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, {
         onRequest: (stream) => {
@@ -144,7 +144,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       ],
     }
 
-    test.each(Object.entries(again))('is one: %s', async (_why, scripts) => {
+    it.each(Object.entries(again))('is one: %s', async (_why, scripts) => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, scripts)
       const { outcome, callerId } = await ask(tracing, agent, peer.origin)
@@ -160,7 +160,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
   })
 
   describe('when the caller aborts it', () => {
-    test('ends, before it is dispatched', async () => {
+    it('ends, before it is dispatched', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, {})
       expect(await ask(tracing, agent, peer.origin, AbortSignal.abort())).toMatchObject({
@@ -171,7 +171,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(peer.connections).toEqual([])
     })
 
-    test('ends, before there is a connection', async () => {
+    it('ends, before there is a connection', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, {})
       const abortion = new AbortController()
@@ -184,7 +184,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.parentSpanContext?.spanId).toBe(callerId)
     })
 
-    test('ends, while there is no response', async () => {
+    it('ends, while there is no response', async () => {
       const tracing = startTracing()
       const abortion = new AbortController()
       const { agent, peer } = await start(kind, { onRequest: () => abortion.abort() })
@@ -194,7 +194,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(toFailure(await tracing.request())).toEqual(ABORTED)
     })
 
-    test('ends, in the middle of the response to a fetch', async () => {
+    it('ends, in the middle of the response to a fetch', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, { onRequest: (stream) => stream.head(200) })
       const abortion = new AbortController()
@@ -207,7 +207,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.attributes).toMatchObject({ 'http.response.status_code': 200 })
     })
 
-    test('has a reason of the caller', async () => {
+    it('has a reason of the caller', async () => {
       const tracing = startTracing()
       const abortion = new AbortController()
       const reason = new RangeError('of the caller')
@@ -220,7 +220,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
   })
 
   describe('when the client ends it', () => {
-    test('has the error of a handler that throws', async () => {
+    it('has the error of a handler that throws', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respond() })
       const call = new Recorder()
@@ -233,7 +233,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.status).toEqual({ code: SpanStatusCode.ERROR, message: 'of the handler' })
     })
 
-    test.each([
+    it.each([
       ['cold', {}],
       ['in flight', null],
     ] as const)('has the error of destroy(): %s', async (_when, script) => {
@@ -248,7 +248,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.parentSpanContext?.spanId).toBe(callerId)
     })
 
-    test('does not exist for a request that it refuses to send', async () => {
+    it('does not exist for a request that it refuses to send', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respond() })
       const { origin } = peer
@@ -284,7 +284,7 @@ async function startPickyServer(): Promise<{ origin: string; ca: string; receive
 }
 
 describe('the spans of a request that HTTP/2 is refused for (HTTP_1_1_REQUIRED)', () => {
-  test('are two, below the same caller: the attempt that was refused, and the one of the fallback', async () => {
+  it('are two, below the same caller: the attempt that was refused, and the one of the fallback', async () => {
     const tracing = startTracing()
     const { origin, ca, received } = await startPickyServer()
     const agent = toAgent({ h2c: false, connect: { ca } })

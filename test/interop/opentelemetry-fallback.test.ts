@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { SpanStatusCode } from '@opentelemetry/api'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FallbackDispatcher } from '../../types/index.ts'
 import { toAgent } from '../support/clients/agents.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
@@ -31,7 +31,7 @@ const FALLBACKS: [string, (ca: string) => Fallback][] = [
 if (undici8 !== null) FALLBACKS.push(['8', (ca) => new undici8.Agent({ connect: { ca } })])
 
 describe.each(FALLBACKS)('the span of a request that an Agent of undici %s serves', (_version, make) => {
-  test.each(['https', 'http'] as const)('is one, to an %s: origin, cold and warm', async (kind) => {
+  it.each(['https', 'http'] as const)('is one, to an %s: origin, cold and warm', async (kind) => {
     const tracing = startTracing()
     const { origin, ca, received } = await startTracedServer(kind)
     const fallback = make(ca)
@@ -55,7 +55,7 @@ describe.each(FALLBACKS)('the span of a request that an Agent of undici %s serve
 })
 
 describe('the span of a request to an origin that now speaks only HTTP/1.1', () => {
-  test('is one: nothing was sent by HTTP/2', async () => {
+  it('is one: nothing was sent by HTTP/2', async () => {
     const tracing = startTracing()
     const { private: key, cert: ca } = await toCertificate()
     const before = createSecureServer({ key, cert: ca }, (_request, response) => void response.end('before'))
@@ -93,7 +93,7 @@ describe('the span of a request to an origin that now speaks only HTTP/1.1', () 
 })
 
 describe('where there is no fallback', () => {
-  test('a request to an https: origin that speaks HTTP/1.1 has a span with the error', async () => {
+  it('a request to an https: origin that speaks HTTP/1.1 has a span with the error', async () => {
     const tracing = startTracing()
     const { origin, ca, received } = await startTracedServer('https')
     const agent = toAgent({ h2c: false, connect: { ca }, fallback: null })
@@ -103,7 +103,7 @@ describe('where there is no fallback', () => {
     expect(received).toEqual([])
   })
 
-  test('a request to an http: origin, which no dispatcher takes, has none', async () => {
+  it('a request to an http: origin, which no dispatcher takes, has none', async () => {
     const tracing = startTracing()
     const { origin } = await startTracedServer('http')
     const agent = toAgent({ h2c: false, fallback: null })
@@ -113,7 +113,7 @@ describe('where there is no fallback', () => {
 })
 
 describe('a tunnel', () => {
-  test('has no span, as the instrumentation leaves CONNECT out', async () => {
+  it('has no span, as the instrumentation leaves CONNECT out', async () => {
     const tracing = startTracing()
     const { origin } = await startServer(
       (stream) => {

@@ -2,7 +2,7 @@
 
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import type { UndiciRequest } from '@opentelemetry/instrumentation-undici'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Agent } from '../../src/index.ts'
 import { toAgent } from '../support/clients/agents.ts'
 import type { ServerKind, TracedServer } from './opentelemetry-servers.ts'
@@ -31,7 +31,7 @@ const KINDS = [
 
 describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpVersion, version) => {
   describe.each(WAYS)('when %s sends it', (_name, send) => {
-    test('is one, of the client, below the caller, and the server gets its id', async () => {
+    it('is one, of the client, below the caller, and the server gets its id', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       // Cold, and again when it is known what the origin speaks.
@@ -63,7 +63,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when it has ended', () => {
-    test('has attributes of the request, the response and the connection', async () => {
+    it('has attributes of the request, the response and the connection', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       await ask(agent, server, '/path?query=1')
@@ -86,7 +86,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(attributes).not.toHaveProperty('error.type')
     })
 
-    test('has the version of HTTP', async () => {
+    it('has the version of HTTP', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       await ask(agent, server, '/')
@@ -94,7 +94,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(attributes).toMatchObject({ 'network.protocol.version': version })
     })
 
-    test('has the user agent, and the address of an IPv4 host', async () => {
+    it('has the user agent, and the address of an IPv4 host', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       const { protocol } = new URL(server.origin)
@@ -106,7 +106,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(attributes).toMatchObject({ 'user_agent.original': 'a/1', 'server.address': '127.0.0.1' })
     })
 
-    test.each([404, 500])('has the status of a response of %s', async (status) => {
+    it.each([404, 500])('has the status of a response of %s', async (status) => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       expect(await ask(agent, server, `/${status}`)).toBe(`GET /${status}`)
@@ -119,7 +119,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(server.received).toMatchObject([{ traceparents: [toTraceparent(span)] }])
     })
 
-    test('has the name of the method', async () => {
+    it('has the name of the method', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       const { origin } = server
@@ -135,7 +135,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when the instrumentation has hooks', () => {
-    test('they get the request and the response, and fields that they add are sent', async () => {
+    it('they get the request and the response, and fields that they add are sent', async () => {
       const seen: unknown[] = []
       const tracing = startTracing({
         startSpanHook: ({ method, path }: UndiciRequest) => ({ 'a.start': `${method} ${path}` }),
@@ -168,7 +168,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       })
     })
 
-    test('ignoreRequestHook leaves out the requests that it names', async () => {
+    it('ignoreRequestHook leaves out the requests that it names', async () => {
       const tracing = startTracing({ ignoreRequestHook: ({ path }) => path === '/health' })
       const { server, agent } = await start(kind)
       await ask(agent, server, '/health')
@@ -179,7 +179,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(server.received.map(({ traceparents }) => traceparents)).toEqual([[], [toTraceparent(span)], []])
     })
 
-    test('requireParentforSpans leaves out requests without a parent', async () => {
+    it('requireParentforSpans leaves out requests without a parent', async () => {
       const tracing = startTracing({ requireParentforSpans: true })
       const { server, agent } = await start(kind)
       await ask(agent, server, '/alone')
@@ -191,7 +191,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when no tracer is registered', () => {
-    test('there is none, and no trace field is sent', async () => {
+    it('there is none, and no trace field is sent', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       tracing.instrumentation.disable()

@@ -1,7 +1,7 @@
 /** Many requests through each proxy, and proxies that die. */
 
 import { interceptors } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors, ProxyAgent } from '../../src/index.ts'
 import type { Dispatcher, ProxyAgentOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
@@ -52,7 +52,7 @@ const toEngines = (turn: number) => inTurn(ENGINES, turn)
 
 describe.each(PROXY_KINDS.map((kind, turn) => ({ ...kind, turn })))('$name', ({ start, isLacking, turn }) => {
   describe.skipIf(isLacking)('under load', () => {
-    test.each(
+    it.each(
       toEngines(turn),
     )('brings many requests, a hundred at a time, over HTTP/2 and over HTTP/1.1, with engine %s', async (engine) => {
       const origins = await startOrigins()
@@ -64,7 +64,7 @@ describe.each(PROXY_KINDS.map((kind, turn) => ({ ...kind, turn })))('$name', ({ 
       await agent.close()
     })
 
-    test.each(
+    it.each(
       toEngines(turn + 1),
     )('when it is killed in the middle and started anew › each GET gets its response, with engine %s', async (engine) => {
       const origins = await startOrigins()
@@ -93,7 +93,7 @@ describe.each(PROXY_KINDS.map((kind, turn) => ({ ...kind, turn })))('$name', ({ 
       await agent.close()
     })
 
-    test.each(
+    it.each(
       toEngines(turn),
     )('when it is killed › what must not be repeated fails, and the next request is served, with engine %s', async (engine) => {
       const origins = await startOrigins()

@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util'
 import { WebSocket } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors, fetch, ProxyAgent } from '../../src/index.ts'
 import type { ProxyAgentOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
@@ -56,7 +56,7 @@ async function untilLogged(proxy: ProxyProgram, texts: readonly string[]): Promi
 
 describe.each(PROXY_KINDS)('$name', ({ start, refusal, logsUser, isLacking }) => {
   describe.skipIf(isLacking).each(ENGINES)('with engine %s', (engine) => {
-    test('with the right credentials › brings each request to its origin, and nothing else', async () => {
+    it('with the right credentials › brings each request to its origin, and nothing else', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(proxy, origins.ca, PASSWORD, { engine })
@@ -80,7 +80,7 @@ describe.each(PROXY_KINDS)('$name', ({ start, refusal, logsUser, isLacking }) =>
       for (const secret of SECRETS) expect(inspect(origins.seen)).not.toContain(secret)
     })
 
-    test('with proxyTunnel › brings a plain request by a tunnel', async () => {
+    it('with proxyTunnel › brings a plain request by a tunnel', async () => {
       const origins = await startOrigins()
       const proxy = await start()
       const agent = toAgent(proxy, origins.ca, PASSWORD, { engine, proxyTunnel: true })
@@ -90,7 +90,7 @@ describe.each(PROXY_KINDS)('$name', ({ start, refusal, logsUser, isLacking }) =>
       await untilLogged(proxy, refusal === 0 ? [host] : [`CONNECT ${host}`])
     })
 
-    test.each([
+    it.each([
       ['wrong', 'wrong'],
       ['no', null],
     ])('with %s credentials › refuses, and no origin hears of it', async (_which, password) => {
@@ -121,7 +121,7 @@ describe.each(PROXY_KINDS)('$name', ({ start, refusal, logsUser, isLacking }) =>
       expect(origins.connections()).toBe(0)
     })
 
-    test('with an origin that nobody serves › fails', async () => {
+    it('with an origin that nobody serves › fails', async () => {
       const { ca } = await startOrigins()
       const proxy = await start()
       const agent = toAgent(proxy, ca, PASSWORD, { engine })
@@ -130,7 +130,7 @@ describe.each(PROXY_KINDS)('$name', ({ start, refusal, logsUser, isLacking }) =>
       else expect(error).toMatchObject({ code: 'UND_ERR_PRX_CONN', statusCode: 503 })
     })
 
-    test('carries WebSockets', async () => {
+    it('carries WebSockets', async () => {
       const proxy = await start()
       for (const kind of ['h2', 'h1', 'plain'] as const) {
         const { url, ca, visits } = await startEchoServer(kind)

@@ -1,6 +1,6 @@
 /** What a WebSocket and an EventSource may receive: they read it off their dispatcher. */
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
 import { CLIENTS, KINDS, toStage } from './websocket-clients.ts'
 import { startEchoServer } from './websocket-servers.ts'
@@ -10,7 +10,7 @@ const LIMIT = 1_000
 
 describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
   describe.each(KINDS)('when the server speaks $over', ({ kind }) => {
-    test.each([
+    it.each([
       { how: 'given', isInstalled: false },
       { how: 'installed', isInstalled: true },
     ])('over an agent that is $how, receives as much as that allows', async ({ isInstalled }) => {
@@ -33,7 +33,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
 describe('the limits of what Node has built in', () => {
   const symbol = Symbol.for('undici.globalDispatcher.1')
 
-  test('are there after install() as before it', async () => {
+  it('are there after install() as before it', async () => {
     // Node makes its own dispatcher with the first request.
     await fetch('data:,')
     const toLimits = (dispatcher: Partial<Agent> | undefined) => ({

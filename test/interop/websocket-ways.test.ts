@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 import { CLIENTS, KINDS, toExpectedWays, toInstalledStage, toStage, toWays } from './websocket-clients.ts'
@@ -35,19 +35,19 @@ function toConnections(kind: ServerKind): number {
 
 describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
   describe.each(KINDS)('when the server speaks $over', ({ kind }) => {
-    test.each(DEFLATE_SCENES)('$what', async ({ play, expected }) => {
+    it.each(DEFLATE_SCENES)('$what', async ({ play, expected }) => {
       const server = await startEchoServer(kind, { deflate: true })
       expect(await play(toStage(server, socketClass))).toEqual(expected)
       expect(toWays(server)).toEqual(toExpectedWays(kind, 1))
     })
 
-    test.each(HANDSHAKE_SCENES)('finds the installed agent, and $what', async ({ play, expected }) => {
+    it.each(HANDSHAKE_SCENES)('finds the installed agent, and $what', async ({ play, expected }) => {
       const server = await startEchoServer(kind)
       expect(await play(toInstalledStage(server, socketClass))).toEqual(expected)
       expect(toWays(server)).toEqual(toExpectedWays(kind, server.visits.length))
     })
 
-    test('sends back the bytes of each ping', async () => {
+    it('sends back the bytes of each ping', async () => {
       const server = await startEchoServer(kind)
       const { agent, url } = toStage(server, socketClass)
       const talk = new Talk(socketClass, `${url}/pings`, { dispatcher: agent })
@@ -55,7 +55,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(toVisit(server).pongs).toEqual(PING_LENGTHS.map((n) => Buffer.alloc(n, n).toString('hex')))
     })
 
-    test('tells the server its code and reason, and the server closes the socket', async () => {
+    it('tells the server its code and reason, and the server closes the socket', async () => {
       const server = await startEchoServer(kind)
       const { agent, url } = toStage(server, socketClass)
       const talk = new Talk(socketClass, `${url}/echo`, { dispatcher: agent })
@@ -67,7 +67,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(visit.close).toEqual([4321, 'schön'])
     })
 
-    test(`${CROWD_SCENE.what}`, async () => {
+    it(`${CROWD_SCENE.what}`, async () => {
       const server = await startEchoServer(kind)
       const stage = toStage(server, socketClass)
       expect(await CROWD_SCENE.play(stage)).toEqual(CROWD_SCENE.expected)
@@ -78,19 +78,19 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
   })
 
   describe('when its socket is a stream of HTTP/2', () => {
-    test.each(CHOPPED_SCENES)('$what', async ({ play, expected }) => {
+    it.each(CHOPPED_SCENES)('$what', async ({ play, expected }) => {
       const server = await startEchoServer('h2')
       expect(await play(toStage(server, socketClass))).toEqual(expected)
       expect(toWays(server)).toEqual(toExpectedWays('h2', 1))
     })
 
-    test(DESTROY_SCENE.what, async () => {
+    it(DESTROY_SCENE.what, async () => {
       const server = await startEchoServer('h2')
       expect(await DESTROY_SCENE.play(toStage(server, socketClass))).toEqual(DESTROY_SCENE.expected)
       await toVisit(server).gone
     })
 
-    test('resets a stream whose handshake it does not accept', async () => {
+    it('resets a stream whose handshake it does not accept', async () => {
       const server = await startEchoServer('h2')
       const stage = toStage(server, socketClass)
       expect(await refuse(stage, '/echo', ['first', 'third'])).toEqual(REFUSED)
@@ -98,7 +98,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(server.sessions.map(({ destroyed }) => destroyed)).toEqual([false])
     })
 
-    test('sends the fields that RFC 8441 requires, and none of the handshake of HTTP/1.1', async () => {
+    it('sends the fields that RFC 8441 requires, and none of the handshake of HTTP/1.1', async () => {
       const server = await startEchoServer('h2')
       const { agent, url } = toStage(server, socketClass)
       const talk = new Talk(socketClass, `${url}/echo`, { dispatcher: agent })
@@ -115,7 +115,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
         expect(headers).not.toHaveProperty(name)
     })
 
-    test('is over TLS or not, as h2c says', async () => {
+    it('is over TLS or not, as h2c says', async () => {
       const seen: unknown[] = []
       const { origin } = await startServer(
         (stream, headers) => {
@@ -132,7 +132,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
   })
 
   describe('when there is no fallback', () => {
-    test.each(KINDS.filter(({ kind }) => kind !== 'h2'))('fails with a server that speaks $over', async ({
+    it.each(KINDS.filter(({ kind }) => kind !== 'h2'))('fails with a server that speaks $over', async ({
       kind,
     }) => {
       const server = await startEchoServer(kind)
@@ -141,7 +141,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(server.visits).toEqual([])
     })
 
-    test('has its socket over HTTP/2 nevertheless', async () => {
+    it('has its socket over HTTP/2 nevertheless', async () => {
       const server = await startEchoServer('h2')
       const { agent, url } = toStage(server, socketClass, { fallback: null })
       const talk = new Talk(socketClass, `${url}/echo`, { dispatcher: agent })
@@ -149,7 +149,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(await talk.echo('x')).toBe('x')
     })
 
-    test('fails with a server that speaks HTTP/2 alone, without extended CONNECT', async () => {
+    it('fails with a server that speaks HTTP/2 alone, without extended CONNECT', async () => {
       const { private: key, cert } = await toCertificate()
       const server = createSecureServer({ key, cert })
       server.listen(0, '127.0.0.1')

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 const script = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
 const TSUP = 'node_modules/tsup/dist/cli-default.js'
@@ -49,14 +49,14 @@ function makeCheckout() {
   return { build, write, remove, has, calls: () => readFileSync(join(folder, 'calls'), 'utf8') }
 }
 
-test('with --if-changed it builds once, and not a second time', () => {
+it('with --if-changed it builds once, and not a second time', () => {
   const { build, calls } = makeCheckout()
   build('--if-changed')
   build('--if-changed')
   expect(calls()).toBe('--silent;')
 })
 
-test('without it it builds each time, and that build counts', () => {
+it('without it it builds each time, and that build counts', () => {
   const { build, calls } = makeCheckout()
   build('--minify')
   build()
@@ -64,7 +64,7 @@ test('without it it builds each time, and that build counts', () => {
   expect(calls()).toBe('--minify;;')
 })
 
-test.each<[string, (checkout: ReturnType<typeof makeCheckout>) => void]>([
+it.each<[string, (checkout: ReturnType<typeof makeCheckout>) => void]>([
   ['a source has changed', ({ write }) => write('src/index.ts', 'second')],
   ['a source is new', ({ write }) => write('src/core/new.ts', '')],
   ['other tools are installed', ({ write }) => write('node_modules/.package-lock.json', '{}')],
@@ -80,7 +80,7 @@ test.each<[string, (checkout: ReturnType<typeof makeCheckout>) => void]>([
   expect(checkout.has('dist/parts')).toBe(false)
 })
 
-test('a build that fails is told, and done again', () => {
+it('a build that fails is told, and done again', () => {
   const { build, calls } = makeCheckout()
   process.env.BUILD_FAILS = 'yes'
   try {
@@ -92,7 +92,7 @@ test('a build that fails is told, and done again', () => {
   expect(calls()).toBe('--silent;--silent;')
 })
 
-test('without the development dependencies --if-changed says so, and succeeds', () => {
+it('without the development dependencies --if-changed says so, and succeeds', () => {
   const { build, remove, has } = makeCheckout()
   remove('node_modules')
   expect(build('--if-changed')).toMatch(/^dist\/ was not built: .* tsup/)

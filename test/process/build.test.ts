@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import * as client from '../../src/index.ts'
 import * as testing from '../../src/testing/index.ts'
 
@@ -36,7 +36,7 @@ function toValues(module: object): object {
   return Object.fromEntries(values)
 }
 
-test.each([
+it.each([
   ['index', client],
   ['testing', testing],
 ] as const)('the build has the names and lengths of functions that the sources have: %s', async (entry, sources) => {

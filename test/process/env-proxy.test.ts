@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { startHttp1Proxy, startOrigins } from '../support/servers/proxies.ts'
 
@@ -26,7 +26,7 @@ const BY = 'GET / over 2.0 by the proxy'
 const DIRECTLY = 'GET / over 2.0 directly'
 
 describe('the proxy of the environment', () => {
-  test('without the switch is for an EnvHttpProxyAgent alone', async () => {
+  it('without the switch is for an EnvHttpProxyAgent alone', async () => {
     expect(await play({})).toEqual([
       `at first request(): ${DIRECTLY}`,
       `at first fetch(): ${DIRECTLY}`,
@@ -36,7 +36,7 @@ describe('the proxy of the environment', () => {
     ])
   })
 
-  test.each([
+  it.each([
     { name: 'the variable', env: { NODE_USE_ENV_PROXY: '1' }, flags: [] },
     ...(MAJOR >= 22 ? [{ name: 'the flag', env: {}, flags: ['--use-env-proxy'] }] : []),
   ])('is obeyed where Node obeys it: by $name', async ({ env, flags }) => {
@@ -51,12 +51,12 @@ describe('the proxy of the environment', () => {
     ])
   })
 
-  test('says also who is reached without it', async () => {
+  it('says also who is reached without it', async () => {
     const lines = await play({ NODE_USE_ENV_PROXY: '1', NO_PROXY: '127.0.0.0/8' })
     expect(lines.map((line) => line.slice(line.indexOf(': ') + 2))).toEqual(new Array(5).fill(DIRECTLY))
   })
 
-  test('is none where the name in lower case is empty, as with the fetch of Node', async () => {
+  it('is none where the name in lower case is empty, as with the fetch of Node', async () => {
     const lines = await play({ NODE_USE_ENV_PROXY: '1', https_proxy: '' })
     expect(lines).toEqual([
       `at first request(): ${DIRECTLY}`,
@@ -69,7 +69,7 @@ describe('the proxy of the environment', () => {
   })
 
   if (MAJOR >= 24) {
-    test('follows http.setGlobalProxyFromEnv(), and its undo', async () => {
+    it('follows http.setGlobalProxyFromEnv(), and its undo', async () => {
       expect(await play({ MODE: 'set', HTTPS_PROXY: '' })).toEqual([
         `at first request(): ${DIRECTLY}`,
         `at first fetch(): ${DIRECTLY}`,

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { runNode } from '../support/clients/child.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
@@ -38,7 +38,7 @@ const FOREIGN = {
 const OR_NONE = /^served$|^NotSupportedError: HTTP\/1\.1 is needed/
 
 describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => {
-  test.each(Object.entries(FOREIGN))('%s, install() finds a fallback nevertheless', async (_what, made) => {
+  it.each(Object.entries(FOREIGN))('%s, install() finds a fallback nevertheless', async (_what, made) => {
     const said = await run(`
       const undici = load('${name}')
       undici.setGlobalDispatcher(${made})
@@ -49,7 +49,7 @@ describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => 
     expect(said).toBe('served')
   })
 
-  test.each(
+  it.each(
     Object.entries(FOREIGN),
   )('%s, the dispatcher of one fetch finds a fallback', async (_what, made) => {
     const said = await run(`
@@ -61,7 +61,7 @@ describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => 
     expect(said).toBe('served')
   })
 
-  test('an agent that was made before undici was imported gives its fetch a fallback, or a clear error', async () => {
+  it('an agent that was made before undici was imported gives its fetch a fallback, or a clear error', async () => {
     const said = await run(`
       const agent = new Agent()
       const undici = load('${name}')
@@ -71,7 +71,7 @@ describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => 
     expect(said).toMatch(OR_NONE)
   })
 
-  test('an agent that was made before undici was imported gives the built-in fetch a fallback', async () => {
+  it('an agent that was made before undici was imported gives the built-in fetch a fallback', async () => {
     const said = await run(`
       const agent = new Agent()
       const undici = load('${name}')

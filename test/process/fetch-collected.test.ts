@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { runNode } from '../support/clients/child.ts'
 
@@ -40,7 +40,7 @@ async function collect(): Promise<Facts> {
 }
 
 describe('when a Response is collected before its body was read', () => {
-  test.each([
+  it.each([
     ['a Response with a body that has begun', '/begun/response'],
     ['a Response with a large body', '/large/response'],
     ['a Response whose body sends nothing', '/silent/response'],
@@ -61,17 +61,17 @@ describe('when a Response is collected before its body was read', () => {
     expect((await toFacts()).collected[path]).toBe('reset 8')
   })
 
-  test('a Response of HTTP/1.1: the connection is closed', async () => {
+  it('a Response of HTTP/1.1: the connection is closed', async () => {
     expect((await toFacts()).collected['/http1/response']).toBe('closed')
   })
 
-  test('no stream is left in the session', async () => {
+  it('no stream is left in the session', async () => {
     expect((await toFacts()).left).toBe(0)
   })
 })
 
 describe('when only a part of a Response is kept', () => {
-  test.each([
+  it.each([
     ['the stream can be read', '/begun/only-body', TICK + END],
     ['the reader goes on', '/begun/only-reader', END],
     ['a pending read is fulfilled', '/silent/pending-read', END],
@@ -87,13 +87,13 @@ describe('when only a part of a Response is kept', () => {
 })
 
 describe('when many large bodies were collected', () => {
-  test('their credit was returned: the same session serves a large one', async () => {
+  it('their credit was returned: the same session serves a large one', async () => {
     expect(await toFacts()).toMatchObject({ running: 0, length: 4 * 1_048_576, connections: 1 })
   })
 })
 
 describe('when a signal is fired after a collection', () => {
-  test('each fetch fails, whichever object holds its signal', async () => {
+  it('each fetch fails, whichever object holds its signal', async () => {
     const { code, stdout, stderr } = await runNode('--expose-gc', toChild('signals'))
     expect(stderr).toBe('')
     expect(code).toBe(0)
@@ -109,7 +109,7 @@ describe('when a signal is fired after a collection', () => {
 })
 
 describe('when a clone is collected before its body was read', () => {
-  test('holds no bytes that the other one reads', async () => {
+  it('holds no bytes that the other one reads', async () => {
     const { code, stdout, stderr } = await runNode('--expose-gc', toChild('clone'))
     expect(stderr).toBe('')
     expect(code).toBe(0)

@@ -1,6 +1,6 @@
 /** A network whose only route is the proxy: what goes around it fails. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { describeInNamespaces, runInNamespace } from '../support/servers/namespace.ts'
@@ -18,7 +18,7 @@ const SET_UP = `
 
 describeInNamespaces('where the proxy is all that can be reached', () => {
   describe.each(ENGINES)('with engine %s', (engine) => {
-    test('each request arrives, and names are resolved by the proxy', async () => {
+    it('each request arrives, and names are resolved by the proxy', async () => {
       const { private: key, cert } = await toCertificate()
       const said = await runInNamespace(SET_UP, toScript('only-proxy'), engine, key, cert)
       expect(said.trim().split('\n')).toEqual([

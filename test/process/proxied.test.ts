@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import {
@@ -18,7 +18,7 @@ const PROXIES = {
 }
 
 describe.each(ENGINES)('engine %s', (ENGINE) => {
-  test.each(
+  it.each(
     Object.entries(PROXIES),
   )('a process with an idle tunnel of %s ends by itself', async (_name, start) => {
     const [origins, proxy] = [await startOrigins(), await start()]

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BandwidthMeter } from '../../src/protocol/bandwidth.ts'
 
 const MEGABYTE = 1_000_000
@@ -46,7 +46,7 @@ function measure({ roundTrip, rate }: Path, window: number, rounds: number, queu
 }
 
 describe('the window that a meter asks for', () => {
-  test('when the path is long and fast › grows until the path is full, and not far beyond', () => {
+  it('when the path is long and fast › grows until the path is full, and not far beyond', () => {
     // 1 GBit/s over 100 ms: 12.5 MB are on their way.
     const windows = measure({ roundTrip: 100, rate: 125_000 }, MEGABYTE, 60)
     const last = windows.at(-1) ?? 0
@@ -56,26 +56,26 @@ describe('the window that a meter asks for', () => {
     expect(windows.slice(0, 6)).toEqual([1, 2, 2, 4, 4, 8].map((size) => size * MEGABYTE))
   })
 
-  test.each([
+  it.each([
     ['is slow', { roundTrip: 100, rate: 125 }],
     ['is short', { roundTrip: 0.2, rate: 125_000 }],
   ])('when the path %s › stays', (_what, path) => {
     expect(new Set(measure(path, MEGABYTE, 50))).toEqual(new Set([MEGABYTE]))
   })
 
-  test('when the path is slow, and its queue grows longer › keeps its size, however much comes in a round trip', () => {
+  it('when the path is slow, and its queue grows longer › keeps its size, however much comes in a round trip', () => {
     // 200 KB are on their way, and 800 KB in the queue.
     expect(new Set(measure({ roundTrip: 100, rate: 2_000 }, MEGABYTE, 50))).toEqual(new Set([MEGABYTE]))
   })
 
-  test('when there was a queue from the start › is at most a few times the size of that queue', () => {
+  it('when there was a queue from the start › is at most a few times the size of that queue', () => {
     const windows = measure({ roundTrip: 100, rate: 2_000 }, MEGABYTE, 50, 800_000)
     expect(Math.max(...windows)).toBeLessThanOrEqual(4 * MEGABYTE)
   })
 })
 
 describe('a measurement', () => {
-  test('when one is under way › is not restarted, and data from before it does not count', () => {
+  it('when one is under way › is not restarted, and data from before it does not count', () => {
     const meter = new BandwidthMeter()
     meter.add(50 * MEGABYTE)
     expect([meter.begin(0), meter.begin(1)]).toEqual([true, false])
@@ -83,7 +83,7 @@ describe('a measurement', () => {
     expect(meter.end(10)).toBe(MEGABYTE)
   })
 
-  test('when a round trip takes longer than the shortest › counts the data of the shortest time', () => {
+  it('when a round trip takes longer than the shortest › counts the data of the shortest time', () => {
     const meter = new BandwidthMeter()
     meter.begin(0)
     meter.add(1_000)
@@ -94,7 +94,7 @@ describe('a measurement', () => {
     expect(meter.end(2_100)).toBe(1_000)
   })
 
-  test('when the last one has changed nothing › starts a second later at the earliest', () => {
+  it('when the last one has changed nothing › starts a second later at the earliest', () => {
     const meter = new BandwidthMeter()
     meter.begin(0)
     meter.end(10)
@@ -102,7 +102,7 @@ describe('a measurement', () => {
     expect([11, 1_009, 1_010].map((now) => meter.begin(now))).toEqual([false, false, true])
   })
 
-  test('when the last one has changed something › starts at once, and changes nothing by itself', () => {
+  it('when the last one has changed something › starts at once, and changes nothing by itself', () => {
     const meter = new BandwidthMeter()
     meter.begin(0)
     meter.add(MEGABYTE)
@@ -113,7 +113,7 @@ describe('a measurement', () => {
     expect(meter.end(20)).toBe(0)
   })
 
-  test('when a coarse clock shows no time between its ends › has a finite result', () => {
+  it('when a coarse clock shows no time between its ends › has a finite result', () => {
     const meter = new BandwidthMeter()
     meter.begin(7)
     meter.add(MEGABYTE)

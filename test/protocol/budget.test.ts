@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
@@ -31,7 +31,7 @@ function startUpload() {
 describe('WINDOW_UPDATEs of an upload', () => {
   // Go's net/http returns credit for each 4 KiB that were read, on the stream and on the connection; before 2023 for each
   // read.
-  test.each([
+  it.each([
     { step: 4_096, total: 32 * MEGABYTE },
     { step: 512, total: 8 * MEGABYTE },
     { step: 200, total: 3 * MEGABYTE },
@@ -51,7 +51,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(flood(rig, 10_000, () => frames.ping())).toBeGreaterThan(4_999)
   })
 
-  test.each([
+  it.each([
     { what: 'the stream', toId: (stream: HeardStream): number => stream.id },
     { what: 'the connection', toId: (): number => 0 },
   ])('of $what, byte by byte, for what was sent at once › are no flood, and one byte more each is one', ({
@@ -67,7 +67,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test.each([
+  it.each([
     1, 64, 1_023, 1_024, 16_384, 65_535, 100_000,
   ])('of %i bytes, that nothing was sent for › are a flood', (size) => {
     for (const id of [0, 1]) {
@@ -77,7 +77,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     }
   })
 
-  test('of 2^31-1 bytes, that nothing was sent for › end the stream at once, and then are a flood', () => {
+  it('of 2^31-1 bytes, that nothing was sent for › end the stream at once, and then are a flood', () => {
     const { rig, stream } = startUpload()
     const update = frames.windowUpdate(stream.id, 2 ** 31 - 1)
     rig.receive(update)
@@ -86,13 +86,13 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('of 2^31-1 bytes for the connection › end it at once', () => {
+  it('of 2^31-1 bytes for the connection › end it at once', () => {
     const { rig } = startUpload()
     rig.receive(frames.windowUpdate(0, 2 ** 31 - 1))
     expect(codes(rig)).toEqual([3])
   })
 
-  test('that enlarge a window while much is sent › cost a token each, and use up no credit', () => {
+  it('that enlarge a window while much is sent › cost a token each, and use up no credit', () => {
     const { rig, stream } = startUpload()
     rig.http2.send(stream, Buffer.alloc(100_000), false)
     rig.take()
@@ -102,7 +102,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('on the streams of small uploads that have ended › are paid for by what was sent on them', () => {
+  it('on the streams of small uploads that have ended › are paid for by what was sent on them', () => {
     const { rig } = startUpload()
     const byte = (id: number): Buffer =>
       Buffer.concat(Array.from({ length: 1_000 }, () => frames.windowUpdate(id, 1)))
@@ -115,7 +115,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('on a stream that was reset while it was sent › cost nothing up to what was sent, and are a flood above it', () => {
+  it('on a stream that was reset while it was sent › cost nothing up to what was sent, and are a flood above it', () => {
     const { rig, stream } = startUpload()
     rig.http2.send(stream, Buffer.alloc(50_000), false)
     rig.take()
@@ -126,7 +126,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('on streams that are gone › cost nothing for a MiB at most, whatever was sent on them', () => {
+  it('on streams that are gone › cost nothing for a MiB at most, whatever was sent on them', () => {
     const { rig } = startUpload()
     const MIB = 1_048_576
     for (let sent = 0; sent < 4 * MIB; sent += 65_536) {
@@ -142,7 +142,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(count).toBeLessThan(MIB + 10_000)
   })
 
-  test('of 0 bytes on a stream that is gone › are a flood', () => {
+  it('of 0 bytes on a stream that is gone › are a flood', () => {
     const { rig, stream } = startUpload()
     rig.http2.send(stream, Buffer.alloc(50_000), false)
     rig.take()
@@ -150,7 +150,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(flood(rig, 20_000, () => frames.windowUpdate(stream.id, 0))).toBeLessThan(10_000)
   })
 
-  test.each([
+  it.each([
     [
       'that has ended',
       (rig: Rig): void => rig.receive(frames.headers(1, [[':status', '200']], Flag.END_STREAM)),
@@ -168,7 +168,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
 })
 
 describe('informational responses', () => {
-  test('on an abandoned stream that is not reset yet › are a flood as on any other stream', () => {
+  it('on an abandoned stream that is not reset yet › are a flood as on any other stream', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
     rig.http2.cancel(rig.open())
@@ -192,33 +192,33 @@ describe('frames that count for all open streams', () => {
   const toChange = (count: number): Buffer =>
     frames.settings([Setting.INITIAL_WINDOW_SIZE, 70_000 + (count % 2)])
 
-  test('when SETTINGS change 2,000 windows › cost in proportion: a thousand such frames are a flood', () => {
+  it('when SETTINGS change 2,000 windows › cost in proportion: a thousand such frames are a flood', () => {
     const rig = startMany(2_000)
     expect(flood(rig, 1_000, toChange)).toBeLessThan(500)
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('when a byte of data comes with every four of them › are still a flood', () => {
+  it('when a byte of data comes with every four of them › are still a flood', () => {
     const rig = startMany(2_000)
     const byte = frames.data(1, 'x')
     flood(rig, 2_500, (count) => (count % 5 === 0 ? Buffer.concat([byte, toChange(count)]) : toChange(count)))
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('when SETTINGS repeat known values › change no window, and cost as little as any frame', () => {
+  it('when SETTINGS repeat known values › change no window, and cost as little as any frame', () => {
     const rig = startMany(2_000)
     const same = frames.settings([Setting.INITIAL_WINDOW_SIZE, 65_535])
     expect(flood(rig, 4_000, () => same)).toBe(4_000)
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('when SETTINGS change the windows of 100 streams a thousand times › are no flood', () => {
+  it('when SETTINGS change the windows of 100 streams a thousand times › are no flood', () => {
     const rig = startMany(100)
     expect(flood(rig, 1_000, toChange)).toBe(1_000)
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('when a GOAWAY repeats the previous one › cause no search for refused streams', () => {
+  it('when a GOAWAY repeats the previous one › cause no search for refused streams', () => {
     const rig = startMany(2_000)
     const above = vi.spyOn(StreamTable.prototype, 'above')
     try {
@@ -256,7 +256,7 @@ function download(rig: Rig, streamId: number, bytes: number, size: number): void
 }
 
 describe('DATA for a stream that we have reset', () => {
-  test.each([
+  it.each([
     1_024,
     FRAME_SIZE,
   ])('that was in flight, as much as its window allows, in frames of %i bytes › costs nothing, stream after stream', (size) => {
@@ -273,7 +273,7 @@ describe('DATA for a stream that we have reset', () => {
     expect(flood(rig, 10_000, () => ping)).toBeGreaterThan(4_999)
   })
 
-  test('that was in flight, of streams that were reset together › costs nothing, in any order', () => {
+  it('that was in flight, of streams that were reset together › costs nothing, in any order', () => {
     const { rig } = startDownload()
     const streams = Array.from({ length: 100 }, () => rig.open())
     for (const stream of streams) rig.receive(frames.response(stream.id))
@@ -283,7 +283,7 @@ describe('DATA for a stream that we have reset', () => {
   })
 
   // A server that echoes what comes in pieces of a byte sends such frames until it hears of the reset.
-  test.each([
+  it.each([
     { what: 'of a byte', flags: 0, content: 'x' },
     { what: 'that are empty, and end the stream', flags: Flag.END_STREAM, content: '' },
   ])('in frames $what › costs nothing within its window, and is a flood above it', ({ flags, content }) => {
@@ -297,14 +297,14 @@ describe('DATA for a stream that we have reset', () => {
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('beyond its window › is a flood by its size', () => {
+  it('beyond its window › is a flood by its size', () => {
     const { rig, stream } = startDownload()
     rig.http2.reset(stream, CANCEL)
     download(rig, stream.id, 100 * WINDOW, FRAME_SIZE)
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('when the peer has reset the stream itself › is charged from the first one: none was in flight', () => {
+  it('when the peer has reset the stream itself › is charged from the first one: none was in flight', () => {
     const { rig, stream } = startDownload()
     rig.receive(frames.reset(stream.id, CANCEL))
     const byte = frames.data(stream.id, 'x')
@@ -313,14 +313,14 @@ describe('DATA for a stream that we have reset', () => {
 })
 
 describe('DATA for a stream that is abandoned, and not reset yet', () => {
-  test('in frames of a byte, within its window › is no flood: the peer knows nothing of it', () => {
+  it('in frames of a byte, within its window › is no flood: the peer knows nothing of it', () => {
     const { rig, stream } = startDownload()
     rig.http2.cancel(stream)
     download(rig, stream.id, 60_000, 1)
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('beyond its window › is FLOW_CONTROL_ERROR of the stream, as on a live one', () => {
+  it('beyond its window › is FLOW_CONTROL_ERROR of the stream, as on a live one', () => {
     const { rig, stream } = startDownload()
     rig.http2.cancel(stream)
     download(rig, stream.id, WINDOW, FRAME_SIZE)
@@ -334,7 +334,7 @@ describe('DATA for a stream that is abandoned, and not reset yet', () => {
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('after SETTINGS with a larger window › may be as much more', () => {
+  it('after SETTINGS with a larger window › may be as much more', () => {
     const { rig, stream } = startDownload()
     rig.http2.cancel(stream)
     rig.setStreamWindow(2 * WINDOW)
@@ -348,21 +348,21 @@ describe('DATA for a stream that is abandoned, and not reset yet', () => {
 describe('frames that are charged by their size', () => {
   const GREASE = 0x0b + 0x1f * 3
 
-  test('when they are of an unknown type and small › are taken as others: 4,000 at once', () => {
+  it('when they are of an unknown type and small › are taken as others: 4,000 at once', () => {
     const { rig } = startDownload()
     const small = frames.frame(GREASE, 0, 0, Buffer.alloc(32))
     expect(flood(rig, 4_000, () => small)).toBe(4_000)
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('when they are of an unknown type and large › are a flood after some megabytes', () => {
+  it('when they are of an unknown type and large › are a flood after some megabytes', () => {
     const { rig, stream } = startDownload()
     const large = frames.frame(GREASE, 0, stream.id, Buffer.alloc(FRAME_SIZE))
     expect(flood(rig, 4_000, () => large)).toBeLessThan(2_000)
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test.each([
+  it.each([
     ['is gone', (rig: Rig, stream: HeardStream): void => rig.http2.reset(stream, CANCEL), '200'],
     ['is abandoned', (rig: Rig, stream: HeardStream): void => rig.http2.cancel(stream), '200'],
     ['has no final response yet', (): void => {}, '103'],
@@ -380,7 +380,7 @@ describe('frames that are charged by their size', () => {
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('when each GOAWAY refuses one more of 2,000 streams › are a flood', () => {
+  it('when each GOAWAY refuses one more of 2,000 streams › are a flood', () => {
     const rig = new Rig()
     rig.receive(frames.settings([Setting.MAX_CONCURRENT_STREAMS, 2_000]))
     for (let count = 0; count < 2_000; count++) rig.open()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ConnectionWindow } from '../../src/protocol/connection-window.ts'
 import { Random } from './hpack/support.ts'
 
@@ -37,7 +37,7 @@ class Observed {
 }
 
 describe('credit', () => {
-  test('when all data is read › is returned in halves of the window', () => {
+  it('when all data is read › is returned in halves of the window', () => {
     const { window } = new Observed(1_000, 0)
     window.receive(499)
     window.consume(499)
@@ -48,14 +48,14 @@ describe('credit', () => {
     expect(window.isUpdateDue).toBe(false)
   })
 
-  test('when it was not announced yet › cannot be used', () => {
+  it('when it was not announced yet › cannot be used', () => {
     const { window } = new Observed(1_000, 0)
     window.receive(900)
     window.consume(900)
     expect([window.receive(100), window.receive(1)]).toEqual([true, false])
   })
 
-  test('when bytes are unread › is not returned before they are read', () => {
+  it('when bytes are unread › is not returned before they are read', () => {
     const observed = new Observed(1_000, 0)
     observed.hold(1_000)
     expect([observed.window.held, observed.window.isUpdateDue, observed.announce()]).toEqual([
@@ -69,7 +69,7 @@ describe('credit', () => {
     expect([observed.window.isUpdateDue, observed.announce(), observed.window.held]).toEqual([true, 1, 999])
   })
 
-  test('when the window grows › grows at once; a smaller size has no effect', () => {
+  it('when the window grows › grows at once; a smaller size has no effect', () => {
     const observed = new Observed(1_000, 0)
     observed.window.grow(5_000)
     observed.window.grow(2_000)
@@ -80,7 +80,7 @@ describe('credit', () => {
 })
 
 describe('credit in advance for unread data', () => {
-  test('when a quarter of the window is left › is given, up to the bound, and is settled first', () => {
+  it('when a quarter of the window is left › is given, up to the bound, and is settled first', () => {
     const observed = new Observed(1_000, 600)
     observed.hold(749)
     expect(observed.window.overcommit()).toBe(false)
@@ -127,7 +127,7 @@ function step(observed: Observed, random: Random): string {
 }
 
 describe('a window, in random order of events', () => {
-  test.each([
+  it.each([
     0, 1_000, 100_000,
   ])('with %i lendable bytes › loses no credit, and makes none', (overcommittable) => {
     const random = new Random(overcommittable + 3)

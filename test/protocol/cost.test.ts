@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ConnectionListener } from '../../src/protocol/connection.ts'
 import { ClientConnection } from '../../src/protocol/connection.ts'
 import type { StreamListener } from '../../src/protocol/stream.ts'
@@ -239,7 +239,7 @@ const baseChunks = toChunks(BASE_COUNT, always(data(1, 'x')))
 const base = new Best(() => play('live', baseChunks))
 
 describe('the cost of frames that a peer offers', () => {
-  test.each(CELLS)('for $what, on a stream that is $state › is in proportion to them', (cell) => {
+  it.each(CELLS)('for $what, on a stream that is $state › is in proportion to them', (cell) => {
     const { state, toFrame, count } = cell
     const few = toChunks(count, toFrame)
     const many = toChunks(4 * count, toFrame)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { Random } from './hpack/support.ts'
 import { LongPath } from './support/long-path.ts'
@@ -38,14 +38,14 @@ const data = (streamId: number, size: number, flags = 0): Buffer =>
   frames.frame(Type.DATA, flags, streamId, Buffer.alloc(size))
 
 describe('the windows', () => {
-  test('when the connection begins › are announced by SETTINGS, and by one WINDOW_UPDATE of the connection', () => {
+  it('when the connection begins › are announced by SETTINGS, and by one WINDOW_UPDATE of the connection', () => {
     const rig = new Rig({ windows: { streamWindow: 100_000, connectionWindow: 1_000_000 } })
     const [settings, update] = rig.take()
     expect(settings?.payload.toString('hex')).toContain('0004000186a0')
     expect([update?.streamId, update?.payload.readUInt32BE(0)]).toEqual([0, 1_000_000 - DEFAULT_WINDOW])
   })
 
-  test('of streams whose data is read › are opened again once half of them was used', () => {
+  it('of streams whose data is read › are opened again once half of them was used', () => {
     const rig = start(20_000, 1_000_000)
     const stream = rig.open()
     rig.receive(frames.response(1), data(1, 9_999))
@@ -55,14 +55,14 @@ describe('the windows', () => {
     expect(stream.receiveWindow).toBe(20_000)
   })
 
-  test('of a stream that has ended › are not opened again', () => {
+  it('of a stream that has ended › are not opened again', () => {
     const rig = start(20_000, 1_000_000)
     rig.open({ hasBody: true })
     rig.receive(frames.response(1), data(1, 15_000, Flag.END_STREAM))
     expect(takeUpdates(rig)).toEqual([`0 +${1_000_000 - DEFAULT_WINDOW}`])
   })
 
-  test('of a stream whose data lies unread › are opened again when it is read, and the connection’s likewise', () => {
+  it('of a stream whose data lies unread › are opened again when it is read, and the connection’s likewise', () => {
     const rig = start(80_000, 80_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), ...Array.from({ length: 5 }, () => data(1, 16_000)))
@@ -72,7 +72,7 @@ describe('the windows', () => {
     expect(takeUpdates(rig)).toEqual(['0 +40000', '1 +40000'])
   })
 
-  test('when padding comes › count it all, and treat it as read', () => {
+  it('when padding comes › count it all, and treat it as read', () => {
     const rig = start(20_000, 80_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1))
@@ -84,7 +84,7 @@ describe('the windows', () => {
     expect(takeUpdates(rig)).toEqual(['1 +10240'])
   })
 
-  test('of an abandoned stream › count for the connection window alone', () => {
+  it('of an abandoned stream › count for the connection window alone', () => {
     const rig = start(60_000, DEFAULT_WINDOW)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), data(1, 16_000))
@@ -96,7 +96,7 @@ describe('the windows', () => {
 })
 
 describe('data beyond the window', () => {
-  test('on a stream › is a stream error (RFC 9113 §6.9.1), and its bytes count for the connection window', () => {
+  it('on a stream › is a stream error (RFC 9113 §6.9.1), and its bytes count for the connection window', () => {
     const rig = start(20_000, 100_000)
     const [stream, sibling] = [rig.open({ reading: 'holds' }), rig.open()]
     rig.receive(frames.response(1), frames.response(3), data(1, 16_000), data(1, 4_001))
@@ -111,7 +111,7 @@ describe('data beyond the window', () => {
     expect([sibling.text, rig.faults]).toEqual(['fine', []])
   })
 
-  test('on the connection › is a connection error from the first byte beyond the window', () => {
+  it('on the connection › is a connection error from the first byte beyond the window', () => {
     const rig = start(100_000, DEFAULT_WINDOW)
     rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
@@ -120,7 +120,7 @@ describe('data beyond the window', () => {
     expect(rig.faults.map(({ code }) => code)).toEqual([3])
   })
 
-  test('when the first SETTINGS are not acknowledged yet › is no error up to 65,535 bytes (§6.9.2)', () => {
+  it('when the first SETTINGS are not acknowledged yet › is no error up to 65,535 bytes (§6.9.2)', () => {
     const rig = startFresh(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(
@@ -136,7 +136,7 @@ describe('data beyond the window', () => {
     expect(stream.events.at(-1)).toBe('breach 3')
   })
 
-  test('when a smaller window was announced › is no error on open streams, also after the ACK; on later ones it is one', () => {
+  it('when a smaller window was announced › is no error on open streams, also after the ACK; on later ones it is one', () => {
     const rig = start(60_000, 1_000_000)
     const [early, late] = [rig.open({ reading: 'holds' }), rig.open({ reading: 'holds' })]
     rig.receive(frames.response(1), frames.response(3))
@@ -153,7 +153,7 @@ describe('data beyond the window', () => {
     expect(latest.events.at(-1)).toBe('breach 3')
   })
 
-  test('when a larger window is not acknowledged yet › is no error: the ACK may follow the data', () => {
+  it('when a larger window is not acknowledged yet › is no error: the ACK may follow the data', () => {
     const rig = start(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1))
@@ -165,7 +165,7 @@ describe('data beyond the window', () => {
 })
 
 describe('readers', () => {
-  test('when unread data of others fills the connection window › still get data, up to the bound', () => {
+  it('when unread data of others fills the connection window › still get data, up to the bound', () => {
     const rig = startFresh(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
     const peer = new ObedientPeer(rig, new Random(1))
     peer.settle()
@@ -183,7 +183,7 @@ describe('readers', () => {
     expect(reader.copies.length).toBe(50)
   })
 
-  test('when no reader reads › get no credit in advance', () => {
+  it('when no reader reads › get no credit in advance', () => {
     const rig = start(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
     rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
@@ -207,7 +207,7 @@ describe('a large response on a long path', () => {
     return { rig, path }
   }
 
-  test('is measured by PINGs, and makes the windows grow to what the path holds or to the largest size', () => {
+  it('is measured by PINGs, and makes the windows grow to what the path holds or to the largest size', () => {
     const { rig, path } = play(50, 125_000)
     expect(path.initialWindow).toBeGreaterThanOrEqual(MAX_STREAM_WINDOW)
     expect(path.connectionWindow).toBeLessThanOrEqual(MAX_CONNECTION_WINDOW)
@@ -216,7 +216,7 @@ describe('a large response on a long path', () => {
     expect(rig.faults).toEqual([])
   })
 
-  test('when the path holds little › leaves the windows as they are', () => {
+  it('when the path holds little › leaves the windows as they are', () => {
     const { rig, path } = play(10, 2_000)
     expect([rig.windows.streamWindow, path.initialWindow]).toEqual([100_000, 100_000])
     // The path's own rate, all the time.
@@ -276,7 +276,7 @@ function play(seed: number): number {
 }
 
 describe('a peer that keeps to the windows, with a delay', () => {
-  test('whatever readers do › breaks no rule, and never waits for credit in vain', () => {
+  it('whatever readers do › breaks no rule, and never waits for credit in vain', () => {
     let bytes = 0
     for (let seed = 1; seed <= 150; seed++) bytes += play(seed)
     expect(bytes).toBeGreaterThan(20_000_000)

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { MAX_BLOCK_SIZE } from '../../src/protocol/field-block.ts'
 import type { ConnectionFrameListener } from '../../src/protocol/frame-reader.ts'
 import { FrameReader } from '../../src/protocol/frame-reader.ts'
@@ -56,11 +56,11 @@ function countFrames(bytes: Buffer, type: number, flags: number): number {
 }
 
 describe('the events of a frame reader', () => {
-  test('for a session with every type of frame and flag › are the same at any cut', () => {
+  it('for a session with every type of frame and flag › are the same at any cut', () => {
     expectSameOfAllCuts(HAND_MADE.bytes)
   })
 
-  test('for that session › match its frames', () => {
+  it('for that session › match its frames', () => {
     const lines = read([HAND_MADE.bytes]).map((line) => (line.length > 60 ? `${line.slice(0, 57)}...` : line))
     expect(lines).toEqual([
       'settings 00030000006400040001117000fa00000007',
@@ -98,7 +98,7 @@ describe('the events of a frame reader', () => {
     ])
   })
 
-  test('for a session of node’s server › are the same at any cut', async () => {
+  it('for a session of node’s server › are the same at any cut', async () => {
     const { bytes } = await recordNode()
     const lines = read([bytes])
     // The session contains all of this: padding, CONTINUATION, an informational response, trailers, a reset, a GOAWAY.
@@ -111,7 +111,7 @@ describe('the events of a frame reader', () => {
     expectSameOfAllCuts(bytes)
   })
 
-  test.skipIf(lacksNghttpd)('for a session of nghttpd › are the same at any cut', async () => {
+  it.skipIf(lacksNghttpd)('for a session of nghttpd › are the same at any cut', async () => {
     const files = { small: 'small', large: 'L'.repeat(7_000) }
     const args = ['--padding=100', '--trailer=x-sum: abc', '--early-response']
     const server = await startNghttpd({ files, args })
@@ -129,7 +129,7 @@ describe('the events of a frame reader', () => {
     expectSameOfAllCuts(bytes)
   })
 
-  test('when a frame breaks a rule › end with a fault, wherever the bytes are cut', () => {
+  it('when a frame breaks a rule › end with a fault, wherever the bytes are cut', () => {
     const bad = [
       frames.frame(Type.DATA, 0, 0, Buffer.from('x')),
       frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.of(4, 1, 1, 1)),
@@ -172,7 +172,7 @@ describe('the bytes that a reader hands on', () => {
     }
   }
 
-  test('of DATA › are views of the chunk, in one piece and in several', () => {
+  it('of DATA › are views of the chunk, in one piece and in several', () => {
     const text = 'abcdefghij'.repeat(1_000)
     const bytes = Buffer.concat([frames.settings(), frames.data(1, text)])
     const several: Buffer[] = cutAt(bytes, [18, 100, 5_000]).map((piece) => Buffer.from(piece))
@@ -187,7 +187,7 @@ describe('the bytes that a reader hands on', () => {
     }
   })
 
-  test('of a GOAWAY’s debug data › are a copy, which pins no chunk', () => {
+  it('of a GOAWAY’s debug data › are a copy, which pins no chunk', () => {
     const chunk = Buffer.concat([frames.settings(), frames.goAway(1, 0, 'why')])
     const keeper = new Keeper()
     new FrameReader(keeper, keeper).receive(chunk)
@@ -197,7 +197,7 @@ describe('the bytes that a reader hands on', () => {
 })
 
 describe('the two listeners of a reader', () => {
-  test('get the frames of streams, and the frames of the connection', () => {
+  it('get the frames of streams, and the frames of the connection', () => {
     const streams = new EventLog()
     const connection = new EventLog()
     const reader = new FrameReader(streams, connection)
@@ -235,7 +235,7 @@ describe('the two listeners of a reader', () => {
 })
 
 describe('a reader that is stopped by its listener', () => {
-  test('when it is in the middle of a chunk › emits no further event, and reads no further chunk', () => {
+  it('when it is in the middle of a chunk › emits no further event, and reads no further chunk', () => {
     const log = new EventLog()
     const stopper: ConnectionFrameListener = Object.assign(log, { onPing: () => reader.stop() })
     const reader = new FrameReader(log, stopper)
@@ -250,7 +250,7 @@ describe('a header block', () => {
   const more = (size: number, flags = 0): Buffer =>
     frames.frame(Type.CONTINUATION, flags, 1, Buffer.alloc(size, 0x88))
 
-  test('of HEADERS and 128 CONTINUATION frames › is passed on', () => {
+  it('of HEADERS and 128 CONTINUATION frames › is passed on', () => {
     const many = Array.from({ length: 127 }, () => more(0))
     expect(read([start, ...many, more(1, Flag.END_HEADERS)])).toEqual([
       'settings ',
@@ -258,12 +258,12 @@ describe('a header block', () => {
     ])
   })
 
-  test('of one more frame › is a flood', () => {
+  it('of one more frame › is a flood', () => {
     const many = Array.from({ length: 128 }, () => more(0))
     expect(read([start, ...many, more(1, Flag.END_HEADERS)])).toEqual(['settings ', 'fault 11'])
   })
 
-  test('of 1 MiB › is passed on, and one of one more byte is a flood', () => {
+  it('of 1 MiB › is passed on, and one of one more byte is a flood', () => {
     const full = Array.from({ length: 63 }, () => more(16_384))
     const last = MAX_BLOCK_SIZE - 1 - 63 * 16_384
     const lines = read([start, ...full, more(last, Flag.END_HEADERS)])
@@ -271,7 +271,7 @@ describe('a header block', () => {
     expect(read([start, ...full, more(last), more(1, Flag.END_HEADERS)])).toEqual(['settings ', 'fault 11'])
   })
 
-  test('after another one › is counted from 0', () => {
+  it('after another one › is counted from 0', () => {
     const block = [
       frames.frame(Type.HEADERS, 0, 1, Buffer.of(0x88)),
       ...Array.from({ length: 128 }, (_none, at) => more(8_000, at === 127 ? Flag.END_HEADERS : 0)),
@@ -281,7 +281,7 @@ describe('a header block', () => {
 })
 
 describe('a field block in several fragments', () => {
-  test.each([1, 100, 3_000])('of %i bytes › is copied: it keeps none of the chunks', (size) => {
+  it.each([1, 100, 3_000])('of %i bytes › is copied: it keeps none of the chunks', (size) => {
     const log = new EventLog()
     const reader = new FrameReader(log, log)
     const fragments = Array.from({ length: 100 }, (_none, at) => Buffer.alloc(size, 97 + (at % 26)))
@@ -310,7 +310,7 @@ function toFault(pieces: readonly Buffer[]): string {
 }
 
 describe('the first bytes of a peer that speaks something else', () => {
-  test.each([
+  it.each([
     {
       what: 'a response of HTTP/1.1',
       bytes: Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { read } from './support/event-log.ts'
 import { Rig } from './support/rig.ts'
@@ -76,26 +76,26 @@ const wireOf = ({ wire }: Vector): Buffer => Buffer.from(wire, 'hex')
 describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) => {
   const vectors = readVectors<Vector>(folder, 'frames')
 
-  test('are complete: no file is missing', () => {
+  it('are complete: no file is missing', () => {
     expect(vectors).toHaveLength(count)
     const tables = [...Object.keys(NOT_FOR_CLIENTS), ...Object.keys(NO_ERROR_HERE)]
     expect(tables.filter((name) => !vectors.some((vector) => vector.name === name))).toEqual([])
   })
 
   const good = vectors.filter(({ name, error }) => error === null && !(name in NOT_FOR_CLIENTS))
-  test.each(good)('$name › is read as its description says', (vector) => {
+  it.each(good)('$name › is read as its description says', (vector) => {
     const lines = read([frames.settings(), wireOf(vector)])
     expect(lines).toEqual(['settings ', toLine(vector)])
   })
 
   const others = vectors.filter(({ name }) => name in NOT_FOR_CLIENTS)
-  test.each(others)('$name › is refused by a client, with the reason', (vector) => {
+  it.each(others)('$name › is refused by a client, with the reason', (vector) => {
     const rig = new Rig()
     rig.receive(frames.settings(), wireOf(vector))
     expect(rig.faults.map(({ code }) => code)).toEqual([NOT_FOR_CLIENTS[vector.name]?.fault])
   })
 
-  test.each(
+  it.each(
     vectors.filter(({ name }) => name.startsWith('continuation')),
   )('$name › continues a block where there is one', (vector) => {
     const streamId = vector.frame?.stream_identifier ?? 0
@@ -110,7 +110,7 @@ describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) 
   })
 
   const bad = vectors.filter(({ name, error }) => error !== null && !(name in NO_ERROR_HERE))
-  test.each(bad)('$name › is an error with a code that its description allows', (vector) => {
+  it.each(bad)('$name › is an error with a code that its description allows', (vector) => {
     const rig = new Rig()
     const stream = rig.open()
     rig.take()
@@ -125,7 +125,7 @@ describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) 
     else expect(stream.events).toEqual([`breach ${frame?.payload.readUInt32BE(0)}`])
   })
 
-  test.each(
+  it.each(
     vectors.filter(({ name }) => name in NO_ERROR_HERE),
   )('$name › is no error here, with a reason', (vector) => {
     const rig = new Rig()

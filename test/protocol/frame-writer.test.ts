@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FrameWriter } from '../../src/protocol/frame-writer.ts'
 import { HpackEncoder } from '../../src/protocol/hpack/encoder.ts'
 import type { Frame } from '../../src/testing/frames.ts'
@@ -38,7 +38,7 @@ function toFrames(pieces: readonly Uint8Array[]): Frame[] {
 }
 
 describe('a frame', () => {
-  test.each<[name: string, write: (writer: FrameWriter) => void, hex: string]>([
+  it.each<[name: string, write: (writer: FrameWriter) => void, hex: string]>([
     [
       'SETTINGS',
       (writer) => writer.settings([2, 0, 4, 2 ** 31 - 1]),
@@ -86,7 +86,7 @@ describe('a frame', () => {
     expect(toHex(writer)).toBe('')
   })
 
-  test('the preface › is that of RFC 9113 §3.4', () => {
+  it('the preface › is that of RFC 9113 §3.4', () => {
     const writer = start()
     writer.preface()
     expect(Buffer.concat(flush(writer)).toString()).toBe('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
@@ -96,7 +96,7 @@ describe('a frame', () => {
 describe('a header block', () => {
   const fields = [':method', 'GET', 'x-long', '~{}'.repeat(7_000), 'x-b', 'b']
 
-  test('above the peer’s frame size › continues in CONTINUATION frames, with no frame between them', () => {
+  it('above the peer’s frame size › continues in CONTINUATION frames, with no frame between them', () => {
     const writer = start()
     writer.ping(0, 1, false)
     writer.headers(5, fields, true)
@@ -113,7 +113,7 @@ describe('a header block', () => {
     expect(startDecoder().decode(block, 0, block.length)).toEqual(fields)
   })
 
-  test.each([
+  it.each([
     { size: DEFAULT_FRAME, frames: 1 },
     { size: DEFAULT_FRAME + 1, frames: 2 },
     { size: 2 * DEFAULT_FRAME, frames: 2 },
@@ -132,7 +132,7 @@ describe('a header block', () => {
     ])
   })
 
-  test('when the peer allows larger frames › is one frame', () => {
+  it('when the peer allows larger frames › is one frame', () => {
     const writer = start()
     writer.maxFrameSize = 100_000
     writer.headers(5, fields, true)
@@ -141,7 +141,7 @@ describe('a header block', () => {
 })
 
 describe('the output of a frame writer', () => {
-  test('for many small frames › is one piece', () => {
+  it('for many small frames › is one piece', () => {
     const writer = startWarm()
     for (let id = 1; id < 200; id += 2) {
       writer.headers(id, [':method', 'GET', ':path', `/${id}`], false)
@@ -152,7 +152,7 @@ describe('the output of a frame writer', () => {
     expect(toFrames(flush(writer))).toHaveLength(300)
   })
 
-  test.each([
+  it.each([
     { size: 2_048, isCopied: true },
     { size: 2_049, isCopied: false },
     { size: 16_384, isCopied: false },
@@ -169,7 +169,7 @@ describe('the output of a frame writer', () => {
     expect(toFrames(pieces).map(({ type }) => type)).toEqual([Type.PING, Type.DATA, Type.PING])
   })
 
-  test('for a part of a large payload › shares its memory', () => {
+  it('for a part of a large payload › shares its memory', () => {
     const writer = start()
     const payload = Buffer.alloc(40_000)
     writer.data(1, payload, 16_384, 32_768, false)
@@ -178,7 +178,7 @@ describe('the output of a frame writer', () => {
     expect([part?.byteOffset, part?.byteLength]).toEqual([payload.byteOffset + 16_384, 16_384])
   })
 
-  test('when the sink itself writes frames › keeps these for the next flush', () => {
+  it('when the sink itself writes frames › keeps these for the next flush', () => {
     const writer = start()
     writer.data(1, Buffer.alloc(5_000), 0, 5_000, false)
     writer.ping(0, 1, false)
@@ -234,13 +234,13 @@ function countKept(write: (bytes: Uint8Array) => Uint8Array): { pieces: number; 
 }
 
 describe('the bytes that a sink was given', () => {
-  test('when 2,000 more turns have been written › are unchanged', () => {
+  it('when 2,000 more turns have been written › are unchanged', () => {
     const { pieces, same } = countKept((bytes) => bytes)
     expect(pieces).toBeGreaterThan(2_000)
     expect(same).toBe(pieces)
   })
 
-  test('when a buffer is used again › change, and the same check notices it', () => {
+  it('when a buffer is used again › change, and the same check notices it', () => {
     const buffer = Buffer.alloc(100_000)
     const { pieces, same } = countKept((bytes) => {
       buffer.set(bytes)
@@ -251,7 +251,7 @@ describe('the bytes that a sink was given', () => {
 })
 
 describe('the memory that frames are written into', () => {
-  test('is 2 KiB at first, and twice as much each time, up to 16 KiB', () => {
+  it('is 2 KiB at first, and twice as much each time, up to 16 KiB', () => {
     const writer = start()
     const sizes = new Set<number>()
     for (let frames = 0; frames < 6_000; frames++) {
@@ -261,7 +261,7 @@ describe('the memory that frames are written into', () => {
     expect([...sizes]).toEqual([2_048, 4_096, 8_192, DEFAULT_FRAME])
   })
 
-  test('has room for a header block that is larger', () => {
+  it('has room for a header block that is larger', () => {
     const writer = start(1_000_000)
     writer.headers(1, [':method', 'GET', 'x-long', 'a'.repeat(100_000)], true)
     writer.ping(0, 0, false)

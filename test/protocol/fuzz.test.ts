@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fuzzOnce, toCounts } from './support/fuzz.ts'
 import { HAND_MADE, recordNode } from './support/recording.ts'
 
@@ -6,7 +6,7 @@ import { HAND_MADE, recordNode } from './support/recording.ts'
 const ROUNDS = 2_000
 
 describe('a connection whose peer sends arbitrary bytes', () => {
-  test('when real sessions are mutated › throws nothing, is silent after a fault, and writes valid frames', async () => {
+  it('when real sessions are mutated › throws nothing, is silent after a fault, and writes valid frames', async () => {
     const recordings = [HAND_MADE, await recordNode()]
     const counts = toCounts()
     for (let seed = 1; seed <= ROUNDS; seed++) fuzzOnce(recordings, seed, counts)

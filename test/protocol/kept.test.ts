@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { HpackDecoder } from '../../src/protocol/hpack/decoder.ts'
 import { toResponseHeaders } from '../../src/request/header-object.ts'
 import { Random } from './hpack/support.ts'
@@ -92,24 +92,24 @@ function count(recordings: readonly Recording[], toAllocate: () => Allocate) {
 }
 
 describe('the values that a connection has handed out', () => {
-  test('when the session goes on, cut anywhere › stay the same: fields, header objects, data, debug data', async () => {
+  it('when the session goes on, cut anywhere › stay the same: fields, header objects, data, debug data', async () => {
     const { all, changed } = count([HAND_MADE, await recordNode()], toSocketLike)
     expect(all).toBeGreaterThan(2_000)
     expect(changed).toBe(0)
   })
 
-  test('when all chunks are read into one buffer › change, and the same check notices it', () => {
+  it('when all chunks are read into one buffer › change, and the same check notices it', () => {
     // Fields are strings by now; only data is left to be written over.
     expect(count([HAND_MADE], toReusing).changed).toBeGreaterThan(10)
   })
 
-  test('when a decoder reuses one list › change, and the same check notices it', () => {
+  it('when a decoder reuses one list › change, and the same check notices it', () => {
     reuseLists()
     const { all, changed } = count([HAND_MADE], toSocketLike)
     expect(changed).toBeGreaterThan(all / 10)
   })
 
-  test('when data comes in two pieces › share no memory with later data', () => {
+  it('when data comes in two pieces › share no memory with later data', () => {
     const random = new Random(3)
     const rig = startRig(HAND_MADE.methods)
     const allocate = toSocketLike()

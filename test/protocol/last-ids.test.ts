@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Type } from '../../src/testing/frames.ts'
 import { Rig } from './support/rig.ts'
 
@@ -17,7 +17,7 @@ vi.mock('../../src/protocol/stream-table.ts', async (importOriginal) => {
 })
 
 describe('the stream ids of a connection', () => {
-  test('when they run out › are used up to the last one, and the connection opens no further stream', () => {
+  it('when they run out › are used up to the last one, and the connection opens no further stream', () => {
     const old = new Rig()
     expect(old.http2.canTake).toBe(true)
     expect(old.open().id).toBe(MAX_STREAM_ID - 2)

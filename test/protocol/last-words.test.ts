@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrorCode } from '../../src/errors/error-codes.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { fuzzOnce, toCounts } from './support/fuzz.ts'
@@ -28,21 +28,21 @@ function toTypes(rig: Rig): number[] {
 }
 
 describe('a connection whose peer has broken the protocol', () => {
-  test('when data waits for its turn › sends GOAWAY, and no DATA', () => {
+  it('when data waits for its turn › sends GOAWAY, and no DATA', () => {
     const { rig } = startBusy()
     rig.receive(BREACH)
     expect(toTypes(rig)).toEqual([Type.GOAWAY])
     expect(rig.http2.hasUploads).toBe(false)
   })
 
-  test('when frames are already queued › sends these first', () => {
+  it('when frames are already queued › sends these first', () => {
     const { rig } = startBusy()
     rig.http2.ping(() => {})
     rig.receive(BREACH)
     expect(toTypes(rig)).toEqual([Type.PING, Type.GOAWAY])
   })
 
-  test.each([
+  it.each([
     ['resets a stream', ({ rig, upload }) => rig.http2.reset(upload, ErrorCode.CANCEL)],
     ['opens a stream', ({ rig }) => rig.open()],
     ['ends with trailers', ({ rig, upload }) => rig.http2.sendTrailers(upload, ['x-end', '1'])],
@@ -63,14 +63,14 @@ describe('a connection whose peer has broken the protocol', () => {
     expect(toTypes(scene.rig)).toEqual([])
   })
 
-  test('when more bytes come in the same read › ignores them', () => {
+  it('when more bytes come in the same read › ignores them', () => {
     const { rig, download } = startBusy()
     rig.receive(Buffer.concat([BREACH, frames.ping(), frames.data(download.id, 'late', Flag.END_STREAM)]))
     expect(toTypes(rig)).toEqual([Type.GOAWAY])
     expect(download.text).toBe('unread')
   })
 
-  test('when the fuzzer plays the seed that found DATA after GOAWAY › sends nothing after GOAWAY', () => {
+  it('when the fuzzer plays the seed that found DATA after GOAWAY › sends nothing after GOAWAY', () => {
     const counts = toCounts()
     fuzzOnce([HAND_MADE], 776_931_106, counts)
     expect(counts.faults.size).toBe(1)

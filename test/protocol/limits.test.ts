@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FrameBudget } from '../../src/protocol/limits.ts'
 import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
@@ -18,12 +18,12 @@ function countUntilFault(spend: () => void, most: number): number {
 }
 
 describe('the budget of frames without effect', () => {
-  test('when they come at once › is 5,000 frames', () => {
+  it('when they come at once › is 5,000 frames', () => {
     const budget = new FrameBudget(() => 0)
     expect(countUntilFault(() => budget.spend(), 10_000)).toBe(5_000)
   })
 
-  test('when time passes › grows by 200 frames for each second, however long', () => {
+  it('when time passes › grows by 200 frames for each second, however long', () => {
     let now = 0
     const budget = new FrameBudget(() => now)
     const hour = 3_600
@@ -37,7 +37,7 @@ describe('the budget of frames without effect', () => {
     expect(countUntilFault(() => budget.spend(), 20_000)).toBeLessThanOrEqual(10_001)
   })
 
-  test('when more than 200 come in each second › is used up at some time', () => {
+  it('when more than 200 come in each second › is used up at some time', () => {
     let now = 0
     const budget = new FrameBudget(() => now)
     const count = countUntilFault(() => {
@@ -48,7 +48,7 @@ describe('the budget of frames without effect', () => {
     expect(count).toBeLessThan(10_500)
   })
 
-  test('when every fifth frame is useful › is never used up, and does not grow beyond its start', () => {
+  it('when every fifth frame is useful › is never used up, and does not grow beyond its start', () => {
     const budget = new FrameBudget(() => 0)
     for (let count = 0; count < 20_000; count++) {
       budget.earn()
@@ -58,7 +58,7 @@ describe('the budget of frames without effect', () => {
     expect(countUntilFault(() => budget.spend(), 10_000)).toBeLessThan(5_010)
   })
 
-  test('when the peer reads no ACKs › allows 1,000 ACKs that wait', () => {
+  it('when the peer reads no ACKs › allows 1,000 ACKs that wait', () => {
     const budget = new FrameBudget(() => 0)
     expect(countUntilFault(() => budget.addAck(), 2_000)).toBe(1_000)
     const other = new FrameBudget(() => 0)
@@ -74,7 +74,7 @@ describe('the budget of frames without effect', () => {
 describe('a flood', () => {
   const open = frames.response(1)
   const PADDING_ALONE = frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.of(0))
-  test.each([
+  it.each([
     ['SETTINGS', frames.settings()],
     ['PING', frames.ping()],
     ['an ACK of a PING that was never sent', frames.ping(Buffer.alloc(8, 1), Flag.ACK)],
@@ -106,7 +106,7 @@ describe('a flood', () => {
     expect(rig.http2.canTake).toBe(false)
   })
 
-  test('of informational responses › ends the connection with ENHANCE_YOUR_CALM', () => {
+  it('of informational responses › ends the connection with ENHANCE_YOUR_CALM', () => {
     const rig = new Rig()
     rig.open()
     rig.receive(frames.settings())
@@ -117,7 +117,7 @@ describe('a flood', () => {
 })
 
 describe('unusual but legal traffic', () => {
-  test('4,000 WINDOW_UPDATEs for one upload › is no flood', () => {
+  it('4,000 WINDOW_UPDATEs for one upload › is no flood', () => {
     const rig = new Rig()
     const stream = rig.open({ hasBody: true })
     rig.receive(frames.settings([4, 0]))
@@ -127,7 +127,7 @@ describe('unusual but legal traffic', () => {
     expect(rig.faults.map(({ message }) => message)).toEqual([])
   })
 
-  test('a WINDOW_UPDATE for each byte that is sent › is no flood, however many there are', () => {
+  it('a WINDOW_UPDATE for each byte that is sent › is no flood, however many there are', () => {
     const rig = new Rig()
     const stream = rig.open({ hasBody: true })
     rig.receive(frames.settings([4, 1]))
@@ -140,7 +140,7 @@ describe('unusual but legal traffic', () => {
     expect(rig.faults).toEqual([])
   })
 
-  test('a PING each second for an hour, with unknown frames and settings › is no flood', () => {
+  it('a PING each second for an hour, with unknown frames and settings › is no flood', () => {
     const rig = new Rig()
     rig.receive(frames.settings([0x1a, 1], [0xfa, 2 ** 32 - 1]))
     for (let second = 0; second < 3_600; second++) {
@@ -155,7 +155,7 @@ describe('unusual but legal traffic', () => {
     expect(rig.http2.canTake).toBe(true)
   })
 
-  test('1,000 streams that are refused at once, ten times over › is no flood', () => {
+  it('1,000 streams that are refused at once, ten times over › is no flood', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
     for (let round = 0; round < 10; round++) {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -101,7 +101,7 @@ describe('a larger stream window, while the peer has not acknowledged another on
     return { peer, streams }
   }
 
-  test('is asked for once a second, and no PING is sent in between', () => {
+  it('is asked for once a second, and no PING is sent in between', () => {
     const { peer, streams } = start()
     for (let millisecond = 0; millisecond < 1_000; millisecond++) peer.play(streams, 8 * FRAME)
     expect([peer.pings, peer.rig.windows.streamWindow]).toEqual([1, FIRST])
@@ -109,7 +109,7 @@ describe('a larger stream window, while the peer has not acknowledged another on
     expect([peer.pings, peer.streamWindows, peer.rig.faults]).toEqual([2, [], []])
   })
 
-  test('when it has at last › grows as if nothing had been in the way', () => {
+  it('when it has at last › grows as if nothing had been in the way', () => {
     const { peer, streams } = start()
     for (let millisecond = 0; millisecond < 1_200; millisecond++) peer.play(streams, 8 * FRAME)
     expect(peer.streamWindows).toEqual([])
@@ -127,7 +127,7 @@ describe('a larger stream window, while the peer has not acknowledged another on
 describe('the connection’s window', () => {
   const windows = { streamWindow: 128 * KIB, connectionWindow: 512 * KIB, maxConnectionWindow: 2 * MIB }
 
-  test('when many large responses use it up, and streams get no larger ones › grows up to the largest', () => {
+  it('when many large responses use it up, and streams get no larger ones › grows up to the largest', () => {
     const peer = new Peer(windows)
     const streams = peer.open(100)
     expect(peer.window).toBe(512 * KIB)
@@ -138,7 +138,7 @@ describe('the connection’s window', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when it grows from a round size › is no multiple of 1,024 in any step', () => {
+  it('when it grows from a round size › is no multiple of 1,024 in any step', () => {
     const peer = new Peer({ ...windows, connectionWindow: 512 * KIB, maxConnectionWindow: 4_194_319 })
     const streams = peer.open(100)
     const steps = new Set<number>()
@@ -150,7 +150,7 @@ describe('the connection’s window', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when many small responses use it up › grows too', () => {
+  it('when many small responses use it up › grows too', () => {
     const peer = new Peer(windows)
     for (let millisecond = 0; millisecond < 20; millisecond++) {
       // Below half of a stream's window each.
@@ -161,7 +161,7 @@ describe('the connection’s window', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when little data comes › keeps its size', () => {
+  it('when little data comes › keeps its size', () => {
     const peer = new Peer(windows)
     const streams = peer.open(10)
     for (let millisecond = 0; millisecond < 200; millisecond++) peer.play(streams, 128 * KIB)

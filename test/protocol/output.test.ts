@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Output } from '../../src/protocol/output.ts'
 
 function setUp() {
@@ -15,7 +15,7 @@ function setUp() {
 }
 
 describe('Output', () => {
-  test('reports each kind of urgency once until it is flushed', () => {
+  it('reports each kind of urgency once until it is flushed', () => {
     const { told, output, flush } = setUp()
     output.requestPatientFlush()
     output.requestPatientFlush()
@@ -27,14 +27,14 @@ describe('Output', () => {
     expect(told).toEqual(['patient', 'urgent', 'urgent'])
   })
 
-  test('when urgent frames wait › does not report patient ones', () => {
+  it('when urgent frames wait › does not report patient ones', () => {
     const { told, output } = setUp()
     output.requestFlush()
     output.requestPatientFlush()
     expect(told).toEqual(['urgent'])
   })
 
-  test('when it is flushed › hands over each byte once', () => {
+  it('when it is flushed › hands over each byte once', () => {
     const { output, flush } = setUp()
     output.writer.reset(1, 8)
     output.writer.windowUpdate(0, 10)
@@ -42,7 +42,7 @@ describe('Output', () => {
   })
 
   describe('when uploads begin in one turn', () => {
-    test('urgent frames of the first wait for the last', () => {
+    it('urgent frames of the first wait for the last', () => {
       const { told, output } = setUp()
       output.expectUpload()
       output.expectUpload()
@@ -56,7 +56,7 @@ describe('Output', () => {
       expect(told).toEqual(['urgent', 'patient', 'urgent'])
     })
 
-    test('frames are urgent as usual before the first, and after the last', () => {
+    it('frames are urgent as usual before the first, and after the last', () => {
       const { told, output } = setUp()
       output.expectUpload()
       output.requestFlush()
@@ -67,7 +67,7 @@ describe('Output', () => {
       expect(told).toEqual(['urgent', 'urgent'])
     })
 
-    test('and another becomes due meanwhile › a flush ends the wait', () => {
+    it('and another becomes due meanwhile › a flush ends the wait', () => {
       const { told, output } = setUp()
       output.expectUpload()
       output.expectUpload()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { frames, Type } from '../../src/testing/frames.ts'
 import type { Reading } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -35,7 +35,7 @@ function send(rig: Rig, streamId: number, bytes: number): void {
 describe('a reader that resumes', () => {
   const WINDOW = 100_000
 
-  test('when unread data of another fills nearly all of the window › gets that much credit in advance, at once', () => {
+  it('when unread data of another fills nearly all of the window › gets that much credit in advance, at once', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -49,7 +49,7 @@ describe('a reader that resumes', () => {
     expect(takeCredit(rig)).toBe(WINDOW)
   })
 
-  test('when some of its data is still unread › gets credit only for data that was read', () => {
+  it('when some of its data is still unread › gets credit only for data that was read', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -60,7 +60,7 @@ describe('a reader that resumes', () => {
     expect(takeCredit(rig)).toBe(10)
   })
 
-  test('when the bound equals the window › gets no credit in advance', () => {
+  it('when the bound equals the window › gets no credit in advance', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -73,7 +73,7 @@ describe('a reader that resumes', () => {
 })
 
 describe('credit in advance', () => {
-  test('when the connection window can still grow › is the bound less the present window', () => {
+  it('when the connection window can still grow › is the bound less the present window', () => {
     const windows = { connectionWindow: 1_000_000, maxConnectionWindow: 4_000_000, maxBuffer: 3_000_000 }
     const { rig } = start(windows, 'holds')
     send(rig, 1, 1_000_000)

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 const HERE = new URL('./', import.meta.url)
 const SEPARATOR = ' › '
 
-/** A literal that `it()`, `test()`, `describe()`, or what their `each()` returns, is called with first. */
-const TITLE = /(?:\b(?:it|test|describe)|\))\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`([^`]*)`)/g
+/** A literal that `it()`, `describe()`, or what their `each()` returns, is called with first. */
+const TITLE = /(?:\b(?:it|describe)|\))\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`([^`]*)`)/g
 /** The table leaves the RFC's own name out. */
 const RFC = 'RFC 9113 '
 const SECTION = /^RFC 9113 §[\d.]+: /

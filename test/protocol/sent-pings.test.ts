@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SentPings } from '../../src/protocol/sent-pings.ts'
 
 describe('SentPings', () => {
-  test('when ACKs come in any order › calls the listener of each acknowledged PING', () => {
+  it('when ACKs come in any order › calls the listener of each acknowledged PING', () => {
     const pings = new SentPings()
     const heard: string[] = []
     const first = pings.add(() => heard.push('first'))
@@ -13,7 +13,7 @@ describe('SentPings', () => {
   })
 
   describe('when an ACK matches no waiting PING', () => {
-    test('calls no listener', () => {
+    it('calls no listener', () => {
       const pings = new SentPings()
       const heard: string[] = []
       const id = pings.add(() => heard.push('heard'))
@@ -24,7 +24,7 @@ describe('SentPings', () => {
   })
 
   describe('when a listener sends another PING', () => {
-    test('waits for the ACK of that PING, too', () => {
+    it('waits for the ACK of that PING, too', () => {
       const pings = new SentPings()
       const heard: string[] = []
       let next = -1

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrorCode } from '../../src/errors/error-codes.ts'
 import type { AnnouncedSettings } from '../../src/protocol/sent-settings.ts'
 import { SentSettings } from '../../src/protocol/sent-settings.ts'
@@ -6,7 +6,7 @@ import { SentSettings } from '../../src/protocol/sent-settings.ts'
 const toAnnounced = (streamWindow: number): AnnouncedSettings => ({ headerTableSize: null, streamWindow })
 
 describe('SentSettings', () => {
-  test('returns the announced settings in the order in which they were sent', () => {
+  it('returns the announced settings in the order in which they were sent', () => {
     const settings = new SentSettings()
     const [first, second] = [toAnnounced(1), toAnnounced(2)]
     settings.add(first)
@@ -15,7 +15,7 @@ describe('SentSettings', () => {
   })
 
   describe('when an ACK comes and nothing waits', () => {
-    test('is a connection error, at once and after all ACKs', () => {
+    it('is a connection error, at once and after all ACKs', () => {
       const settings = new SentSettings()
       const fault = expect.objectContaining({ name: 'ConnectionFault', code: ErrorCode.PROTOCOL_ERROR })
       expect(() => settings.acknowledge()).toThrow(fault)

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import { Random } from './hpack/support.ts'
 import { HeardStream, Rig } from './support/rig.ts'
@@ -16,7 +16,7 @@ function add(table: StreamTable, count: number): HeardStream[] {
 }
 
 describe('the streams of a connection', () => {
-  test('when they are opened › have odd ids from 1 on (RFC 9113 §5.1.1), in that order', () => {
+  it('when they are opened › have odd ids from 1 on (RFC 9113 §5.1.1), in that order', () => {
     const table = new StreamTable()
     const streams = add(table, 3)
     expect(streams.map(({ id }) => id)).toEqual([1, 3, 5])
@@ -26,14 +26,14 @@ describe('the streams of a connection', () => {
     expect(table.size).toBe(3)
   })
 
-  test('that were never opened › are idle, and so are all that only a server could open', () => {
+  it('that were never opened › are idle, and so are all that only a server could open', () => {
     const table = new StreamTable()
     expect([0, 1].map((id) => table.isIdle(id))).toEqual([true, true])
     add(table, 2)
     expect([1, 3, 5, 2, 4].map((id) => table.isIdle(id))).toEqual([false, false, true, true, true])
   })
 
-  test('that are closed › are removed once, and do not count as idle', () => {
+  it('that are closed › are removed once, and do not count as idle', () => {
     const table = new StreamTable()
     const [first, second] = add(table, 2) as [HeardStream, HeardStream]
     expect([table.delete(first, true), table.delete(first, true)]).toEqual([true, false])
@@ -43,7 +43,7 @@ describe('the streams of a connection', () => {
     expect(table.delete(new HeardStream(rig, 'reads'), false)).toBe(false)
   })
 
-  test('that have ended › are remembered, the last 128 of them', () => {
+  it('that have ended › are remembered, the last 128 of them', () => {
     const table = new StreamTable()
     const streams = add(table, REMEMBERED + 3)
     for (const stream of streams) table.delete(stream, true)
@@ -51,7 +51,7 @@ describe('the streams of a connection', () => {
     expect(table.hasEnded(0)).toBe(false)
   })
 
-  test('that have ended › are remembered until one ends that was opened 128 streams later, in any order', () => {
+  it('that have ended › are remembered until one ends that was opened 128 streams later, in any order', () => {
     const table = new StreamTable()
     const streams = add(table, REMEMBERED + 2)
     const [first, second] = streams as [HeardStream, HeardStream]
@@ -64,7 +64,7 @@ describe('the streams of a connection', () => {
     expect([first, second].map(({ id }) => table.hasEnded(id))).toEqual([true, false])
   })
 
-  test('that have ended › are looked for in one place', () => {
+  it('that have ended › are looked for in one place', () => {
     const includes = vi.spyOn(Uint32Array.prototype, 'includes')
     onTestFinished(() => includes.mockRestore())
     const table = new StreamTable()
@@ -74,7 +74,7 @@ describe('the streams of a connection', () => {
     expect(includes).not.toHaveBeenCalled()
   })
 
-  test('when many open and close, and some stay open › are found by their ids', () => {
+  it('when many open and close, and some stay open › are found by their ids', () => {
     const random = new Random(9)
     const table = new StreamTable()
     const open = new Map<number, HeardStream>()
@@ -103,7 +103,7 @@ describe('the streams of a connection', () => {
     expect(table.above(0)).toEqual([...open.values()])
   })
 
-  test('that outlive all others of their table slot › are found, and closed', () => {
+  it('that outlive all others of their table slot › are found, and closed', () => {
     const table = new StreamTable()
     const [old] = add(table, 1) as [HeardStream]
     for (let count = 0; count < 2_000; count++) table.delete(add(table, 1)[0] as HeardStream, true)

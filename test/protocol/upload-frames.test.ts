@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -29,7 +29,7 @@ function pump(rig: Rig, limit: number): number[] {
 }
 
 describe('the DATA frames of an upload', () => {
-  test.each([
+  it.each([
     { maxFrameSize: FRAME, expected: Array.from({ length: 4 }, () => FRAME) },
     { maxFrameSize: 30_000, expected: [30_000, 30_000, SLICE - 60_000] },
     { maxFrameSize: 2 ** 20, expected: [SLICE] },
@@ -42,7 +42,7 @@ describe('the DATA frames of an upload', () => {
     expect(pump(rig, SLICE)).toEqual(expected)
   })
 
-  test('when one slice follows another › are all of full size', () => {
+  it('when one slice follows another › are all of full size', () => {
     const rig = start(FRAME)
     const stream = rig.open({ hasBody: true })
     const sizes: number[] = []
@@ -53,14 +53,14 @@ describe('the DATA frames of an upload', () => {
     expect(sizes).toEqual(Array.from({ length: 64 }, () => FRAME))
   })
 
-  test('when several streams take turns › are of full size for each', () => {
+  it('when several streams take turns › are of full size for each', () => {
     const rig = start(FRAME)
     const send = (stream: HeardStream): void => rig.http2.send(stream, Buffer.alloc(SLICE), true)
     for (let count = 0; count < 3; count++) send(rig.open({ hasBody: true }))
     expect(pump(rig, SLICE)).toEqual(Array.from({ length: 12 }, () => FRAME))
   })
 
-  test('when pieces are empty › still end', () => {
+  it('when pieces are empty › still end', () => {
     const rig = start(FRAME)
     for (let count = 0; count < 3; count++) rig.http2.send(rig.open({ hasBody: true }), Buffer.alloc(0), true)
     expect(pump(rig, SLICE)).toEqual([0, 0, 0])

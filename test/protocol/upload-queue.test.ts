@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -32,7 +32,7 @@ function takeData(rig: Rig, upTo?: number): string[] {
 const bytes = (size: number): Buffer => Buffer.alloc(size, 'x')
 
 describe('uploads', () => {
-  test('of several streams › take turns, frame by frame', () => {
+  it('of several streams › take turns, frame by frame', () => {
     const rig = start(100_000)
     for (const stream of open(rig, 3)) rig.http2.send(stream, bytes(40_000), true)
     expect(takeData(rig)).toEqual([
@@ -44,7 +44,7 @@ describe('uploads', () => {
     expect(rig.streams.map(({ state }) => state)).toEqual([1, 2, 3].map(() => 'half-closed (local)'))
   })
 
-  test('when only a part is requested › continue where they stopped', () => {
+  it('when only a part is requested › continue where they stopped', () => {
     const rig = start(100_000)
     for (const stream of open(rig, 2)) rig.http2.send(stream, bytes(20_000), true)
     expect(takeData(rig, 1)).toEqual(['1:1'])
@@ -52,7 +52,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:16384', '3:4000!', '1:3615!'])
   })
 
-  test('of a stream whose window is used up › leave the queue, and return to it with WINDOW_UPDATE', () => {
+  it('of a stream whose window is used up › leave the queue, and return to it with WINDOW_UPDATE', () => {
     const rig = start(10)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(first, bytes(25), true)
@@ -66,7 +66,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:8!'])
   })
 
-  test('with a window of 0 from the start › wait; an empty DATA frame with END_STREAM does not', () => {
+  it('with a window of 0 from the start › wait; an empty DATA frame with END_STREAM does not', () => {
     const rig = start(0)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(first, bytes(5), true)
@@ -76,7 +76,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:5!'])
   })
 
-  test('when SETTINGS lower the window of a queued stream below 0 › send nothing of it, not even an empty frame', () => {
+  it('when SETTINGS lower the window of a queued stream below 0 › send nothing of it, not even an empty frame', () => {
     const rig = start(30_000)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(first, bytes(40_000), true)
@@ -97,7 +97,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:16384', '1:7231!'])
   })
 
-  test('when the connection window is used up › wait in their order, and an empty frame with END_STREAM passes', () => {
+  it('when the connection window is used up › wait in their order, and an empty frame with END_STREAM passes', () => {
     const rig = start(100_000, DEFAULT_WINDOW)
     const [first, second, third, fourth] = open(rig, 4) as [
       HeardStream,
@@ -119,7 +119,7 @@ describe('uploads', () => {
     expect(rig.http2.sendWindow).toBe(10)
   })
 
-  test('when the peer allows larger frames › use them', () => {
+  it('when the peer allows larger frames › use them', () => {
     const rig = start(100_000)
     rig.receive(frames.settings([Setting.MAX_FRAME_SIZE, 50_000]))
     rig.http2.send(rig.open({ hasBody: true }), bytes(60_000), true)
@@ -128,7 +128,7 @@ describe('uploads', () => {
 })
 
 describe('an upload that is aborted while frames are written', () => {
-  test('when its own piece was framed › sends nothing more, and the others continue', () => {
+  it('when its own piece was framed › sends nothing more, and the others continue', () => {
     const rig = start(100_000)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     first.onEvent = () => rig.http2.reset(first, 8)
@@ -141,7 +141,7 @@ describe('an upload that is aborted while frames are written', () => {
     expect(first.events).toEqual(['sent some', 'forgotten'].toReversed())
   })
 
-  test('when a sibling’s piece was framed › leaves the queue from any position', () => {
+  it('when a sibling’s piece was framed › leaves the queue from any position', () => {
     for (const victim of [1, 2, 3]) {
       const rig = start(100_000)
       const streams = open(rig, 4)
@@ -156,7 +156,7 @@ describe('an upload that is aborted while frames are written', () => {
     }
   })
 
-  test('when it is given its next piece meanwhile › takes its turn behind the others', () => {
+  it('when it is given its next piece meanwhile › takes its turn behind the others', () => {
     const rig = start(100_000)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     let left = 2
@@ -168,7 +168,7 @@ describe('an upload that is aborted while frames are written', () => {
     expect(takeData(rig)).toEqual(['1:10', '3:16384', '1:1', '3:13616!', '1:1!'])
   })
 
-  test('when its response was complete, and its last byte is sent › is closed, and is notified', () => {
+  it('when its response was complete, and its last byte is sent › is closed, and is notified', () => {
     const rig = start(100_000)
     const stream = rig.open({ hasBody: true })
     rig.receive(frames.response(1, Flag.END_STREAM))
@@ -215,7 +215,7 @@ describe('2,000 queued uploads', () => {
     return { rig, streams, toLooks, before: toLooks() }
   }
 
-  test.each([
+  it.each([
     { order: 'the order of the queue', toOrder: (streams: HeardStream[]) => streams },
     { order: 'the opposite order', toOrder: (streams: HeardStream[]) => streams.toReversed() },
     {
@@ -230,7 +230,7 @@ describe('2,000 queued uploads', () => {
     expect(takeData(rig)).toEqual([])
   })
 
-  test('when the connection window is used up › are not looked at in each flush', () => {
+  it('when the connection window is used up › are not looked at in each flush', () => {
     const { rig, toLooks, before } = queue()
     for (let flush = 0; flush < 1_000; flush++) expect(takeData(rig)).toEqual([])
     // An empty frame needs no window, wherever its stream stands.
@@ -256,7 +256,7 @@ describe('uploads that the connection window limits', () => {
     return all
   }
 
-  test('when one has begun › is finished before the next one begins', () => {
+  it('when one has begun › is finished before the next one begins', () => {
     const rig = start(1_000_000, DEFAULT_WINDOW)
     for (const stream of open(rig, 3)) rig.http2.send(stream, bytes(50_000), true)
     expect(takeData(rig)).toEqual(['1:16384', '1:16384', '1:16384', '1:848!', '3:15535'])
@@ -266,7 +266,7 @@ describe('uploads that the connection window limits', () => {
     expect(takeData(rig)).toEqual(['3:16384', '3:8081!', '5:5535'])
   })
 
-  test('when its next piece comes › goes on with it, ahead of those that have not begun', () => {
+  it('when its next piece comes › goes on with it, ahead of those that have not begun', () => {
     const rig = start(1_000_000, DEFAULT_WINDOW)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     let left = 3
@@ -278,7 +278,7 @@ describe('uploads that the connection window limits', () => {
     expect(takeData(rig)).toEqual(['1:10000', '1:10000', '1:10000', '1:10000!', '3:16384', '3:9151'])
   })
 
-  test('when its own window was used up › goes on as soon as it is open again', () => {
+  it('when its own window was used up › goes on as soon as it is open again', () => {
     const rig = start(20_000, DEFAULT_WINDOW)
     for (const stream of open(rig, 5)) rig.http2.send(stream, bytes(40_000), true)
     expect(takeData(rig)).toEqual(['1:16384', '1:3616', '3:16384', '3:3616', '5:16384', '5:3616', '7:5535'])
@@ -286,7 +286,7 @@ describe('uploads that the connection window limits', () => {
     expect(takeData(rig)).toEqual(['1:16384', '1:3616!'])
   })
 
-  test('when it is longer than a MiB › takes turns with the others', () => {
+  it('when it is longer than a MiB › takes turns with the others', () => {
     const rig = start(10_000_000, DEFAULT_WINDOW)
     const [long, short] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(long, bytes(8_000_000), true)
@@ -296,7 +296,7 @@ describe('uploads that the connection window limits', () => {
     expect(before).toBeLessThan(1_500_000)
   })
 
-  test.each([
+  it.each([
     {
       what: 'a field',
       urge: (_rig: Rig, _stream: HeardStream): void => {},
@@ -322,7 +322,7 @@ describe('uploads that the connection window limits', () => {
     expect(ends.map((data) => Number(data.split(':')[0]))).toEqual([7, 3, 5, 1])
   })
 
-  test('when a more urgent one comes › is interrupted by it', () => {
+  it('when a more urgent one comes › is interrupted by it', () => {
     const rig = start(1_000_000, DEFAULT_WINDOW)
     rig.http2.send(rig.open({ hasBody: true }), bytes(100_000), true)
     takeData(rig)
@@ -332,7 +332,7 @@ describe('uploads that the connection window limits', () => {
   })
 
   describe('while an older one has nothing to send', () => {
-    test('and nothing is read › leave a quarter of the window to it', () => {
+    it('and nothing is read › leave a quarter of the window to it', () => {
       const rig = start(1_000_000, DEFAULT_WINDOW)
       const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
       rig.http2.send(second, bytes(100_000), true)
@@ -349,7 +349,7 @@ describe('uploads that the connection window limits', () => {
       expect(sent).toEqual(['1:16383', '1:16383', '1:851!', '3:15532'])
     })
 
-    test.each([
+    it.each([
       { what: 'of the connection', toIds: () => [0] },
       { what: 'of the connection and the stream', toIds: (id: number) => [0, id] },
     ])('and the peer returns credit $what once it has read half of the window › go on', ({ toIds }) => {
@@ -366,7 +366,7 @@ describe('uploads that the connection window limits', () => {
       expect(second.state).toBe('half-closed (local)')
     })
 
-    test.each([
+    it.each([
       { how: 'is reset', end: (rig: Rig, first: HeardStream): void => rig.http2.reset(first, 8) },
       { how: 'is abandoned', end: (rig: Rig, first: HeardStream): void => rig.http2.cancel(first) },
       {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Random } from './hpack/support.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -85,7 +85,7 @@ function toStuck(
 }
 
 describe('uploads to a server whose threads read one body each', () => {
-  test.each([
+  it.each([
     1, 2, 3, 17,
   ])('with %i of them, whatever its windows and the bodies are › are all served', (threads) => {
     const stuck = toStuck(150, (random) => {
@@ -107,7 +107,7 @@ describe('uploads to a server whose threads read one body each', () => {
     expect(stuck).toEqual([])
   })
 
-  test.each([1, 3])('with %i of them, and bodies of different urgency › are all served', (threads) => {
+  it.each([1, 3])('with %i of them, and bodies of different urgency › are all served', (threads) => {
     const stuck = toStuck(150, (random) => [
       {
         ...{ threads, connectionWindow: DEFAULT_WINDOW, read: 8_000, streamCredit: 1, connectionCredit: 1 },
@@ -119,9 +119,7 @@ describe('uploads to a server whose threads read one body each', () => {
   })
 
   // Undertow returns credit for the connection when half of its window was read.
-  test.each([
-    1, 2, 17,
-  ])('with %i of them, and credit for half a window at once › are all served', (threads) => {
+  it.each([1, 2, 17])('with %i of them, and credit for half a window at once › are all served', (threads) => {
     const half = Math.ceil(DEFAULT_WINDOW / 2) + 1
     const stuck = toStuck(150, (random) => [
       {
@@ -139,7 +137,7 @@ describe('uploads to a server whose threads read one body each', () => {
     expect(stuck).toEqual([])
   })
 
-  test.each([
+  it.each([
     { count: 40, size: 50_000 },
     { count: 100, size: 10_000 },
   ])('when $count of $size bytes begin at once › are never more than one that has begun and is not whole', ({

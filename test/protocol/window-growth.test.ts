@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { HeardStream, OpenOptions } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -54,7 +54,7 @@ function grow(peer: Peer, size = LARGE): void {
 }
 
 describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE', () => {
-  test('when a part was read › is announced by WINDOW_UPDATE along with SETTINGS', () => {
+  it('when a part was read › is announced by WINDOW_UPDATE along with SETTINGS', () => {
     const peer = new Peer()
     peer.send(16_000)
     expect(peer.hear()).toEqual([])
@@ -63,7 +63,7 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     expect([peer.window, peer.stream.receiveWindow]).toEqual([LARGE, LARGE])
   })
 
-  test('when all but a few bytes are in flight › lets the peer resume once they are read', () => {
+  it('when all but a few bytes are in flight › lets the peer resume once they are read', () => {
     const peer = new Peer()
     grow(peer)
     expect(peer.hear()).toEqual([])
@@ -74,7 +74,7 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     expect(peer.window).toBeLessThanOrEqual(peer.stream.receiveWindow)
   })
 
-  test('when the reader resumes after the change › lets the peer resume', () => {
+  it('when the reader resumes after the change › lets the peer resume', () => {
     const peer = new Peer({ reading: 'holds' })
     for (const bytes of [16_000, 16_000, 16_000, 15_990]) peer.send(bytes)
     grow(peer)
@@ -85,7 +85,7 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     expect(peer.window).toBe(LARGE)
   })
 
-  test('when the peer has heard of it › gets a WINDOW_UPDATE once half of the smaller window is read', () => {
+  it('when the peer has heard of it › gets a WINDOW_UPDATE once half of the smaller window is read', () => {
     const peer = new Peer()
     peer.send(16_000)
     grow(peer)
@@ -96,14 +96,14 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     expect(peer.hear()).toEqual([32_001])
   })
 
-  test('when nothing was read › causes no WINDOW_UPDATE of the stream', () => {
+  it('when nothing was read › causes no WINDOW_UPDATE of the stream', () => {
     const peer = new Peer()
     grow(peer)
     expect(peer.hear()).toEqual([])
     expect(peer.stream.receiveWindow).toBe(LARGE)
   })
 
-  test.each([
+  it.each([
     'END_STREAM has come',
     'the caller has given up',
   ] as const)('when %s › is told nothing of the stream', (what) => {
@@ -179,7 +179,7 @@ describe('an open stream, with a peer that applies another stream window', () =>
       return { sent, rig }
     }
 
-    test.each([
+    it.each([
       { what: 'grows', sizes: [128_003, 256_001, 512_001, 1_048_579, 4_194_319] },
       { what: 'grows by much', sizes: [16_777_259] },
       { what: 'shrinks', sizes: [32_001, 16_385] },

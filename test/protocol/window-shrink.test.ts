@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { HeardStream, OpenOptions } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -27,7 +27,7 @@ function start(options: OpenOptions = {}): { rig: Rig; stream: HeardStream } {
 }
 
 describe('a smaller stream window', () => {
-  test.each([
+  it.each([
     SMALL / 2,
     SMALL,
     28_000,
@@ -43,7 +43,7 @@ describe('a smaller stream window', () => {
     expect([stream.events.at(-1), rig.faults]).toEqual([`bytes ${SMALL}`, []])
   })
 
-  test('when less than half was read › causes a WINDOW_UPDATE, and another once half of the smaller one is read', () => {
+  it('when less than half was read › causes a WINDOW_UPDATE, and another once half of the smaller one is read', () => {
     const { rig } = start()
     rig.receive(data(SMALL / 2 - 1))
     rig.setStreamWindow(SMALL)
@@ -55,7 +55,7 @@ describe('a smaller stream window', () => {
     expect(takeUpdates(rig)).toEqual([SMALL / 2])
   })
 
-  test('when data is unread › causes no WINDOW_UPDATE until it is read', () => {
+  it('when data is unread › causes no WINDOW_UPDATE until it is read', () => {
     const { rig, stream } = start({ reading: 'holds' })
     rig.receive(data(14_000), data(14_000))
     rig.setStreamWindow(SMALL)
@@ -65,14 +65,14 @@ describe('a smaller stream window', () => {
     expect(takeUpdates(rig)).toEqual([28_000])
   })
 
-  test('when the peer has ended its side › causes no WINDOW_UPDATE of the stream', () => {
+  it('when the peer has ended its side › causes no WINDOW_UPDATE of the stream', () => {
     const { rig } = start({ hasBody: true })
     rig.receive(data(14_000), data(14_000, Flag.END_STREAM))
     rig.setStreamWindow(SMALL)
     expect(takeUpdates(rig)).toEqual([])
   })
 
-  test('when the caller has aborted the response › causes no WINDOW_UPDATE of the stream', () => {
+  it('when the caller has aborted the response › causes no WINDOW_UPDATE of the stream', () => {
     const { rig, stream } = start()
     rig.receive(data(14_000), data(14_000))
     rig.http2.cancel(stream)
@@ -80,7 +80,7 @@ describe('a smaller stream window', () => {
     expect(takeUpdates(rig)).toEqual([])
   })
 
-  test('when it shrinks step by step, with a little read at each › leaves the peer some window each time', () => {
+  it('when it shrinks step by step, with a little read at each › leaves the peer some window each time', () => {
     const { rig, stream } = start()
     for (let size = LARGE; size >= 1_000; size = Math.floor(size / 4)) {
       rig.receive(data(Math.ceil(size / 2) - 1))

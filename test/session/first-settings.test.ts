@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors, ProxyAgent } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
@@ -213,7 +213,7 @@ describe.each(ENGINES)('a process that was busy when connectTimeout was over, on
 })
 
 describe.each(KINDS)('an origin that sends no SETTINGS, behind a proxy of %s', (kind) => {
-  test.each(
+  it.each(
     ENGINES,
   )('connectTimeout covers the proxy, the tunnel and the SETTINGS, on engine %s', async (engine) => {
     const { options } = await toTlsPeer()

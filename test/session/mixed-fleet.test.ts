@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { createServer as createTls } from 'node:tls'
 import { Agent as UndiciAgent } from 'undici'
-import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Pool, ProxyAgent } from '../../src/index.ts'
 import { MAX_AGES } from '../../src/session/origin-memory.ts'
 import type { DispatchOptions } from '../../types/index.ts'
@@ -222,7 +222,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(await ask()).toBe('GET / over 2')
   })
 
-  test('behind a proxy, a roll-out to HTTP/2 alone is noticed, too', async () => {
+  it('behind a proxy, a roll-out to HTTP/2 alone is noticed, too', async () => {
     const fleet = await startFleet(() => 'http/1.1')
     const proxy = await startTunnelProxy('HTTP/1.1')
     const agent = new ProxyAgent({ uri: proxy.uri, engine, requestTls: { ca: fleet.ca } })

@@ -10,7 +10,7 @@ import { createServer as createHttps } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { interceptors, WebSocket } from 'undici'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Dispatcher } from '../../src/index.ts'
 import { EnvHttpProxyAgent, errors, fetch, Pool, ProxyAgent } from '../../src/index.ts'
 import type { ProxyAgentOptions } from '../../types/index.ts'
@@ -93,7 +93,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     )
 
   describe.each(KINDS)('behind a proxy of %s', (kind) => {
-    test('HTTP_1_1_REQUIRED leads through the proxy again', async () => {
+    it('HTTP_1_1_REQUIRED leads through the proxy again', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const agent = toAgent(proxy)
@@ -105,7 +105,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toHaveLength(origin.connections())
     })
 
-    test('a 421 leads through the proxy again', async () => {
+    it('a 421 leads through the proxy again', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       expect(await ask(toAgent(proxy), origin.at('origin.test'), '/421')).toBe('GET /421 over 2.0')
@@ -113,7 +113,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(origin.connections()).toBe(2)
     })
 
-    test('a WebSocket is', async () => {
+    it('a WebSocket is', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const agent = toAgent(proxy)
@@ -123,7 +123,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toHaveLength(origin.connections())
     })
 
-    test('fetch is, and follows redirects there', async () => {
+    it('fetch is, and follows redirects there', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const to = encodeURIComponent(`${origin.at('b.test')}/end`)
@@ -135,7 +135,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       ])
     })
 
-    test.each(['fetch()', "undici's interceptor"])('a redirect of %s looks at NO_PROXY anew', async (way) => {
+    it.each(['fetch()', "undici's interceptor"])('a redirect of %s looks at NO_PROXY anew', async (way) => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const agent = new EnvHttpProxyAgent({
@@ -161,7 +161,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
   })
 
   describe.each(HTTP_KINDS)('a proxy of %s', (kind) => {
-    test('gets the fields of a function with each CONNECT, and the token', async () => {
+    it('gets the fields of a function with each CONNECT, and the token', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       let count = 0
@@ -175,7 +175,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       }
     })
 
-    test.each<[Partial<ProxyAgentOptions>, string]>([
+    it.each<[Partial<ProxyAgentOptions>, string]>([
       [{ auth: btoa(`me:${SECRET}`) }, `Basic ${btoa(`me:${SECRET}`)}`],
       [{ headers: { 'Proxy-Authorization': SECRET } }, SECRET],
     ])('gets the credentials of %o', async (options, expected) => {
@@ -185,7 +185,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked[0]?.headers['proxy-authorization']).toBe(expected)
     })
 
-    test('a function of headers that fails fails the call', async () => {
+    it('a function of headers that fails fails the call', async () => {
       const proxy = await startTunnelProxy(kind)
       const failing = toAgent(proxy, {
         headers: () => {
@@ -198,7 +198,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toEqual([])
     })
 
-    test('no message of a diagnostics channel has credentials', async () => {
+    it('no message of a diagnostics channel has credentials', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const heard: string[] = []
@@ -224,7 +224,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(heard.filter((text) => text.includes(SECRET))).toEqual([])
     })
 
-    test("publishes its tunnels in undici's shape", async () => {
+    it("publishes its tunnels in undici's shape", async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const heard: { socket: { write: unknown }; connectParams: Record<string, unknown> }[] = []
@@ -241,7 +241,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       })
     })
 
-    test('may be connected to by a dispatcher of the caller', async () => {
+    it('may be connected to by a dispatcher of the caller', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const { protocol, host } = new URL(proxy.uri)
@@ -268,7 +268,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       )
     })
 
-    test('that refuses a dispatcher of the caller is a refusal, too', async () => {
+    it('that refuses a dispatcher of the caller is a refusal, too', async () => {
       const refuse = ({ link }: AskedTunnel): void => {
         if (kind === 'HTTP/2') (link as ServerHttp2Stream).respond({ ':status': 403 }, { endStream: true })
         else link.end('HTTP/1.1 403 No\r\ncontent-length: 0\r\n\r\n')
@@ -282,7 +282,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(error).toMatchObject({ statusCode: 403, body: Buffer.alloc(0) })
     })
 
-    test('that refuses shows no credentials in its error, nor in the causes of it', async () => {
+    it('that refuses shows no credentials in its error, nor in the causes of it', async () => {
       const proxy = await startTunnelProxy(kind, ({ link }) => link.destroy())
       const { protocol, host } = new URL(proxy.uri)
       const agent = toAgent(proxy, { uri: `${protocol}//me:${SECRET}@${host}` })
@@ -301,7 +301,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
   })
 
   describe.each(['HTTP/1.1 over TLS', 'HTTP/2'] as const)('TLS with a proxy of %s', (kind) => {
-    test('that is not trusted is an error of its own', async () => {
+    it('that is not trusted is an error of its own', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const agent = toAgent(proxy, { proxyTls: {}, token: SECRET })
@@ -312,7 +312,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toEqual([])
     })
 
-    test('that is for another name is an error of its own; proxyTls may say the right one', async () => {
+    it('that is for another name is an error of its own; proxyTls may say the right one', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const tls = { ca: proxy.ca, lookup: toLoopback }
@@ -323,7 +323,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(await ask(right, origin.at('a.test'))).toBe('GET / over 2.0')
     })
 
-    test('of the origin is another error', async () => {
+    it('of the origin is another error', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy(kind)
       const error = await fail(ask(toAgent(proxy, { requestTls: {} }), origin.at('a.test')))
@@ -333,7 +333,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     })
   })
 
-  test('a proxy of https: that speaks no TLS is an error of its own', async () => {
+  it('a proxy of https: that speaks no TLS is an error of its own', async () => {
     const { port } = await listen(createServer())
     const error = await fail(
       ask(toAgent({ uri: `https://localhost:${port}`, ca: '' }, { proxyTls: {} }), 'https://a.test'),
@@ -349,7 +349,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       return { uri: `https://localhost:${port}`, ca: cert }
     }
 
-    test("has the server name of the proxy, not the origin's", async () => {
+    it("has the server name of the proxy, not the origin's", async () => {
       const proxy = await startForwarder()
       const agent = toAgent(proxy)
       for (const name of ['a.test', 'b.test', 'a.test'])
@@ -358,14 +358,14 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(await ask(byAddress, 'http://a.test')).toBe('http://a.test/')
     })
 
-    test('has the server name of proxyTls', async () => {
+    it('has the server name of proxyTls', async () => {
       const proxy = await startForwarder()
       const uri = proxy.uri.replace('localhost', 'proxy.test')
       const proxyTls = { ca: proxy.ca, lookup: toLoopback, servername: 'localhost' }
       expect(await ask(toAgent(proxy, { uri, proxyTls }), 'http://a.test')).toBe('http://a.test/')
     })
 
-    test('is a SecureProxyConnectionError when the proxy is not trusted', async () => {
+    it('is a SecureProxyConnectionError when the proxy is not trusted', async () => {
       const proxy = await startForwarder()
       const error = await fail(ask(toAgent(proxy, { proxyTls: {} }), 'http://a.test'))
       expect(error).toBeInstanceOf(errors.SecureProxyConnectionError)
@@ -373,7 +373,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
   })
 
   describe('the environment', () => {
-    test('names the proxies: lower case wins, and NO_PROXY is read at each request', async () => {
+    it('names the proxies: lower case wins, and NO_PROXY is read at each request', async () => {
       const origin = await startOrigin()
       const proxy = await startTunnelProxy('HTTP/1.1')
       for (const name of ['http_proxy', 'HTTP_PROXY', 'NO_PROXY']) vi.stubEnv(name, '')
@@ -397,7 +397,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(agent.destroyed).toBe(true)
     })
 
-    test('that names a malformed proxy: no request goes around it', async () => {
+    it('that names a malformed proxy: no request goes around it', async () => {
       vi.stubEnv('https_proxy', `http://me:${SECRET}@localhost:99999`)
       onTestFinished(() => void vi.unstubAllEnvs())
       const make = (): unknown => new EnvHttpProxyAgent({ engine })
@@ -407,7 +407,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
   })
 
   describe('a request that is forwarded', () => {
-    test('and refused with a large 407 fails with 64 KiB of its body', async () => {
+    it('and refused with a large 407 fails with 64 KiB of its body', async () => {
       const server = createServer((_request, response) => {
         response.writeHead(407, { 'proxy-authenticate': 'Basic' })
         response.end(Buffer.alloc(1_000_000, 'x'))
@@ -421,7 +421,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(show(error)).not.toContain(SECRET)
     })
 
-    test('to a proxy that cannot be connected to fails with the name of the proxy', async () => {
+    it('to a proxy that cannot be connected to fails with the name of the proxy', async () => {
       const uri = `http://localhost:${await findFreePort()}`
       const agent = toAgent({ uri, ca: '' }, { proxyTls: {} })
       for (const origin of ['http://a.test', 'https://a.test']) {
@@ -432,7 +432,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       }
     })
 
-    test('and aborted while the proxy is silent fails by the abort', async () => {
+    it('and aborted while the proxy is silent fails by the abort', async () => {
       const server = createServer(() => {})
       const { port } = await listen(server)
       const agent = toAgent({ uri: `http://localhost:${port}`, ca: '' }, { proxyTls: {} })
@@ -451,7 +451,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       }
     })
 
-    test('has the absolute form, one host, and the fields for the proxy', async () => {
+    it('has the absolute form, one host, and the fields for the proxy', async () => {
       const heard: string[] = []
       const server = createServer((request, response) => {
         heard.push(`${request.method} ${request.url} ${request.rawHeaders.join(' ')}`)
@@ -480,7 +480,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(third).toMatch(/^OPTIONS http:\/\/a\.test /)
     })
 
-    test('goes from the localAddress of the options', async () => {
+    it('goes from the localAddress of the options', async () => {
       const heard: unknown[] = []
       const server = createServer((request, response) => {
         heard.push(request.socket.remoteAddress)

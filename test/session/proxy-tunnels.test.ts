@@ -5,7 +5,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors, ProxyAgent } from '../../src/index.ts'
 import { toClientOptions } from '../../src/options/options.ts'
 import { HttpTunnels } from '../../src/proxy/http-tunnels.ts'
@@ -68,7 +68,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     )
 
   describe.each(KINDS)('through a proxy of %s', (kind) => {
-    test('the first bytes of the server come in one read with the response', async () => {
+    it('the first bytes of the server come in one read with the response', async () => {
       const server = await startServer(serve)
       const proxy = await startTunnelProxy(kind, (tunnel) => tunnel.relay(true))
       // A tunnel of HTTP/2 is no socket: without TLS on it, engine node doesn't run over it.
@@ -78,7 +78,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(server.sessions).toHaveLength(1)
     })
 
-    test.each([
+    it.each([
       ['one read with', (tunnel: AskedTunnel) => tunnel.accept(Buffer.from('This is not TLS\r\n'))],
       [
         'a read after',
@@ -94,7 +94,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(error.message).toContain('Could not connect to https://a.test')
     })
 
-    test('destroy() in the middle of CONNECT closes everything', async () => {
+    it('destroy() in the middle of CONNECT closes everything', async () => {
       const proxy = await startTunnelProxy(kind, hold)
       const agent = toAgent(proxy)
       const failed = ['a', 'b', 'c'].map((name) => fail(ask(agent, `https://${name}.test`)))
@@ -105,7 +105,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test('destroy() in the middle of the TLS behind it closes everything', async () => {
+    it('destroy() in the middle of the TLS behind it closes everything', async () => {
       const proxy = await startTunnelProxy(kind, (tunnel) => tunnel.accept())
       const agent = toAgent(proxy)
       const failed = fail(ask(agent, 'https://a.test'))
@@ -117,7 +117,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test.each([
+    it.each([
       'hold',
       'accept',
     ] as const)('connectTimeout covers a proxy that does %s and falls silent', async (what) => {
@@ -131,7 +131,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       if (kind !== 'HTTP/2') await proxy.allClosed()
     })
 
-    test('connectTimeout covers a proxy that accepts connections and never sends a byte', async () => {
+    it('connectTimeout covers a proxy that accepts connections and never sends a byte', async () => {
       const silent = createServer((socket) => socket.resume())
       const { port, allClosed } = await listen(silent)
       const { protocol } = new URL((await startTunnelProxy(kind)).uri)
@@ -144,7 +144,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await allClosed()
     })
 
-    test.each([
+    it.each([
       'end',
       'destroy',
     ] as const)('a proxy that leaves the tunnel by %s() instead of a response', async (way) => {
@@ -161,7 +161,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test('an idle tunnel that the proxy closes is replaced, and no call fails', async () => {
+    it('an idle tunnel that the proxy closes is replaced, and no call fails', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy(kind)
       const agent = toAgent(proxy)
@@ -175,7 +175,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       if (kind === 'HTTP/2') expect(proxy.connections).toHaveLength(1)
     })
 
-    test('a proxy that stops reading is left by abort and destroy()', async () => {
+    it('a proxy that stops reading is left by abort and destroy()', async () => {
       const server = await startServer(
         (stream) => {
           stream.resume()
@@ -218,7 +218,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     const NAMES = Array.from({ length: 10 }, (_, index) => `n${index}.test`)
 
     if (engine === 'node') {
-      test('an http: origin that is spoken to in HTTP/2 is refused', async () => {
+      it('an http: origin that is spoken to in HTTP/2 is refused', async () => {
         let served = 0
         const server = await startServer((stream) => {
           served++
@@ -233,7 +233,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       })
     }
 
-    test('connectTimeout resets the one stream; other tunnels go on', async () => {
+    it('connectTimeout resets the one stream; other tunnels go on', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         if (!tunnel.authority.startsWith('held')) tunnel.relay()
@@ -266,7 +266,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.connections).toHaveLength(1)
     })
 
-    test('a tunnel that is closed is one stream; other tunnels go on', async () => {
+    it('a tunnel that is closed is one stream; other tunnels go on', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2')
       const agent = toAgent(proxy)
@@ -284,7 +284,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test('a session that is lost with many tunnels on it is replaced by one', async () => {
+    it('a session that is lost with many tunnels on it is replaced by one', async () => {
       let held: ServerHttp2Stream[] = []
       const server = await startServer(
         (stream, headers) => {
@@ -304,7 +304,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.connections).toHaveLength(2)
     })
 
-    test('a GOAWAY while a CONNECT waits: the refused one is asked for again', async () => {
+    it('a GOAWAY while a CONNECT waits: the refused one is asked for again', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         const { session, id } = tunnel.link as ServerHttp2Stream
@@ -319,7 +319,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.sessions).toHaveLength(2)
     })
 
-    test('a GOAWAY while a CONNECT waits: the accepted one goes on', async () => {
+    it('a GOAWAY while a CONNECT waits: the accepted one goes on', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         const { session, id } = tunnel.link as ServerHttp2Stream
@@ -333,7 +333,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toHaveLength(1)
     })
 
-    test('a session that is lost while a CONNECT waits: it is asked for again', async () => {
+    it('a session that is lost while a CONNECT waits: it is asked for again', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         if (proxy.asked.length === 1) lose(tunnel)
@@ -344,14 +344,14 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.asked).toHaveLength(2)
     })
 
-    test('a session that is lost at each CONNECT is not asked without end', async () => {
+    it('a session that is lost at each CONNECT is not asked without end', async () => {
       const proxy = await startTunnelProxy('HTTP/2', lose)
       const error = await fail(ask(toAgent(proxy), 'https://a.test'))
       expect(error).toBeInstanceOf(errors.ProxyConnectionError)
       expect(proxy.asked).toHaveLength(2)
     })
 
-    test('a stream that is refused is asked for again', async () => {
+    it('a stream that is refused is asked for again', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         if (proxy.asked.length === 1) (tunnel.link as ServerHttp2Stream).close(7)
@@ -363,7 +363,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.connections).toHaveLength(1)
     })
 
-    test('informational responses come before a tunnel', async () => {
+    it('informational responses come before a tunnel', async () => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         for (let i = 0; i < 3; i++) (tunnel.link as ServerHttp2Stream).additionalHeaders({ ':status': 103 })
@@ -372,7 +372,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(await ask(toAgent(proxy), toOrigin(server))).toBe('hello')
     })
 
-    test('a refusal whose body never ends is reset after 64 KiB', async () => {
+    it('a refusal whose body never ends is reset after 64 KiB', async () => {
       const proxy = await startTunnelProxy('HTTP/2', ({ link }) => {
         const stream = link as ServerHttp2Stream
         stream.respond({ ':status': 407 })
@@ -391,7 +391,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(proxy.connections[0]?.destroyed).toBe(false)
     })
 
-    test('a 200 that ends the stream is no tunnel', async () => {
+    it('a 200 that ends the stream is no tunnel', async () => {
       const proxy = await startTunnelProxy('HTTP/2', ({ link }) =>
         (link as ServerHttp2Stream).respond({ ':status': 200 }, { endStream: true }),
       )
@@ -401,7 +401,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test.each(['a CONNECT', 'a tunnel'])('close() waits for the request behind %s', async (what) => {
+    it.each(['a CONNECT', 'a tunnel'])('close() waits for the request behind %s', async (what) => {
       const never = (): void => {}
       let release = never
       const server = await startServer(
@@ -426,7 +426,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test('an origin that cannot be connected to: RST_STREAM with CONNECT_ERROR', async () => {
+    it('an origin that cannot be connected to: RST_STREAM with CONNECT_ERROR', async () => {
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => (tunnel.link as ServerHttp2Stream).close(10))
       const agent = toAgent(proxy)
       const error = await fail(ask(agent, 'https://a.test'))
@@ -435,7 +435,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
     })
   })
 
-  test.each([
+  it.each([
     ['a socket', toSocketConnector, engine],
     ['a Duplex', toConnector, engine === 'node' ? undefined : engine],
   ])('a tunnel that is %s keeps the process alive while callers wait, and not when it is idle', async (_what, toConnectorOf, engine) => {
@@ -479,7 +479,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       return { uri: `http://localhost:${port}`, ca: '', sent: () => sent, allClosed }
     }
 
-    test.each([
+    it.each([
       ['a header', 'HTTP/1.1 200 OK\r\nx: ', 'x', { statusCode: null }],
       ['a body', 'HTTP/1.1 407 No\r\n\r\n', 'x', { statusCode: 407 }],
       [
@@ -511,14 +511,14 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    test('that sends informational responses without end is left', async () => {
+    it('that sends informational responses without end is left', async () => {
       const proxy = await startFlood('', Buffer.from('HTTP/1.1 100\r\n\r\n'.repeat(1_000)))
       const agent = toAgent(proxy, { proxyTls: {} })
       expect(await fail(ask(agent, 'https://a.test'))).toBeInstanceOf(errors.ProxyConnectionError)
       await proxy.allClosed()
     })
 
-    test('whose refusal stands still is a refusal nevertheless', async () => {
+    it('whose refusal stands still is a refusal nevertheless', async () => {
       const server = createServer((socket) => {
         socket.once('data', () => socket.write('HTTP/1.1 403 No\r\ncontent-length: 9\r\n\r\nhello'))
       })

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readTree } from './layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -38,27 +38,27 @@ describe('the map of the house', () => {
   const page = read(PAGE)
   const paths = findPaths(page)
 
-  test('names files, folders, and what is in them', () => {
+  it('names files, folders, and what is in them', () => {
     expect(paths.length).toBeGreaterThan(100)
     expect(findNames(page).length).toBeGreaterThan(100)
   })
 
-  test('names paths that exist alone', () => {
+  it('names paths that exist alone', () => {
     expect(paths.filter((path) => !isThere(path))).toEqual([])
   })
 
-  test('uses names of the code alone', () => {
+  it('uses names of the code alone', () => {
     const code = [...readTree(root, ['src', 'types', 'test/support']).values()].join('\n')
     const words = new Set(code.match(/#?\w+/g))
     expect(findNames(page).filter((name) => !words.has(name))).toEqual([])
   })
 
-  test('links to pages that exist alone', () => {
+  it('links to pages that exist alone', () => {
     const links = [...page.matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link as string)
     expect(links.filter((link) => !existsSync(`${root}docs/${link}`))).toEqual([])
   })
 
-  test('has each folder of src/, and each file that lies in src/ itself', () => {
+  it('has each folder of src/, and each file that lies in src/ itself', () => {
     const entries = readdirSync(`${root}src`, { recursive: true, withFileTypes: true })
     const expected = entries
       .filter((entry) => entry.isDirectory() || `${entry.parentPath}/` === `${root}src/`)
@@ -68,11 +68,11 @@ describe('the map of the house', () => {
     expect(expected).toContain('session/stream/')
   })
 
-  test('is one page', () => {
+  it('is one page', () => {
     expect(page.split('\n').length).toBeLessThanOrEqual(MAX_PAGE_LINES)
   })
 
-  test.each([
+  it.each([
     ['README.md', 'https://github.com/dodici/dodici/blob/main/'],
     ['CONTRIBUTING.md', ''],
   ])('is linked from %s', (path, base) => {
@@ -81,21 +81,21 @@ describe('the map of the house', () => {
 })
 
 describe('the checker of the map', () => {
-  test('finds paths and names between backticks', () => {
+  it('finds paths and names between backticks', () => {
     const page =
       'In `core/clock.ts` and `session/`: `Call.begin()`, `#tell`, `a sentence`.\n```\n`picture.ts`\n```\n'
     expect(findPaths(page)).toEqual(['core/clock.ts', 'session/'])
     expect(findNames(page)).toEqual(['Call', 'begin', '#tell'])
   })
 
-  test('tells a path that exists from one that does not', () => {
+  it('tells a path that exists from one that does not', () => {
     expect(isThere('core/clock.ts')).toBe(true)
     expect(isThere('test/unit/')).toBe(true)
     expect(isThere('core/watch.ts')).toBe(false)
   })
 })
 
-test('what tests share is in its index, and nothing else is', () => {
+it('what tests share is in its index, and nothing else is', () => {
   const there = readdirSync(`${root}test/support`, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .sort()

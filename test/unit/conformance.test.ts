@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadModule } from '../support/clients/plain-module.ts'
 
 type Count = readonly [passed: number, failed: number]
@@ -67,11 +67,11 @@ function toAlternatives(pattern: string): string[] {
   return all === '' ? [pattern] : parts.split(',').map((part) => pattern.replace(all, part))
 }
 
-test('docs/conformance.md is what the run has recorded', () => {
+it('docs/conformance.md is what the run has recorded', () => {
   expect(read('docs/conformance.md')).toBe(toPage(recorded, table))
 })
 
-test('the run had all of the files, on each line, and nothing failed', () => {
+it('the run had all of the files, on each line, and nothing failed', () => {
   const matchers = patterns.map(toMatcher)
   const checked = toRules(table).filter(({ isChecked }) => isChecked)
   const rules = checked.flatMap((rule) => rule.tests.map(({ file }) => file))
@@ -87,7 +87,7 @@ test('the run had all of the files, on each line, and nothing failed', () => {
   expect(Object.keys(recorded.nodes)).toEqual(['20', '22', '24', '26'])
 })
 
-test('no test and no case was added, removed or renamed since the run: npm run conformance -- --missing', () => {
+it('no test and no case was added, removed or renamed since the run: npm run conformance -- --missing', () => {
   const { fingerprints, files, days } = recorded
   const changed = Object.keys(fingerprints).filter((file) => readFingerprint(file) !== fingerprints[file])
   expect(changed).toEqual([])
@@ -95,7 +95,7 @@ test('no test and no case was added, removed or renamed since the run: npm run c
   expect(Object.keys(days)).toEqual(Object.keys(files))
 })
 
-test('what is counted apart was counted in each file of its area, and there is some of each part', () => {
+it('what is counted apart was counted in each file of its area, and there is some of each part', () => {
   for (const { files, parts = [] } of GROUPS.flatMap(({ areas }) => areas)) {
     if (parts.length === 0) continue
     const own = Object.keys(recorded.files).filter((file) => files.some((one) => toMatcher(one).test(file)))
@@ -114,17 +114,17 @@ test('what is counted apart was counted in each file of its area, and there is s
   }
 })
 
-test('each row of the rules that tests are about had one that ran, and the record has no other row', () => {
+it('each row of the rules that tests are about had one that ran, and the record has no other row', () => {
   const checked = toRules(table).filter(({ isChecked }) => isChecked)
   expect(checked.filter(({ key }) => (recorded.rules[key]?.[0] ?? 0) === 0)).toEqual([])
   expect(Object.keys(recorded.rules).sort()).toEqual(checked.map(({ key }) => key).sort())
 })
 
-test('the vectors are as many as there are', () => {
+it('the vectors are as many as there are', () => {
   expect(recorded.vectors).toEqual(expect.arrayContaining([...toVectors()]))
 })
 
-test('each pattern of an area is of a file, and each test of these folders is in one, or elsewhere', () => {
+it('each pattern of an area is of a file, and each test of these folders is in one, or elsewhere', () => {
   // `{a,b}` may not name a file that is gone, either.
   expect(
     patterns
@@ -141,7 +141,7 @@ test('each pattern of an area is of a file, and each test of these folders is in
   expect(Object.keys(ELSEWHERE).filter((file) => !tests.includes(file))).toEqual([])
 })
 
-test('a title of a table of cases names each of its cases, and no other test', () => {
+it('a title of a table of cases names each of its cases, and no other test', () => {
   const titles = ['SETTINGS', 'RFC 9113 §6.5: of 5 octets is FRAME_SIZE_ERROR']
   expect(isNamed('§6.5: of %i octets is FRAME_SIZE_ERROR', titles)).toBe(true)
   expect(isNamed('SETTINGS › §6.5: of $octets octets is FRAME_SIZE_ERROR', titles)).toBe(true)
@@ -149,7 +149,7 @@ test('a title of a table of cases names each of its cases, and no other test', (
   expect(isNamed('octets is FRAME_SIZE_ERROR', titles)).toBe(false)
 })
 
-test('a title with a section is that of the section of its row', () => {
+it('a title with a section is that of the section of its row', () => {
   const row =
     '| 6.1 | Index 0 | [e](hpack/e.test.ts) › when ${what} › throws an HpackError (RFC 7541 ${section}) |'
   const [rule] = toRules(row)
@@ -161,14 +161,14 @@ test('a title with a section is that of the section of its row', () => {
   expect(isNamed(rule?.tests[0]?.title ?? '', toTitles('§5.2'))).toBe(false)
 })
 
-test('a row that says why there is no test is not checked, whatever test it names besides', () => {
+it('a row that says why there is no test is not checked, whatever test it names besides', () => {
   const [none, one] = toRules(
     '| 6.1 | Padding | none: see [f](f.test.ts) › a |\n| 6.2 | Padding | [f](f.test.ts) › a |',
   )
   expect([none?.isChecked, one?.isChecked]).toEqual([false, true])
 })
 
-test('the fingerprint is another one for another title, and the same where tests were moved or explained', () => {
+it('the fingerprint is another one for another title, and the same where tests were moved or explained', () => {
   const source = "test('a', () => {})\ntest('b', () => {})"
   expect(toTestsFingerprint(["// It's first.\ntest('b', () => {})\n\ntest('a', () => run())"])).toBe(
     toTestsFingerprint([source]),
@@ -225,7 +225,7 @@ const TABLES = [
   },
 ]
 
-test.each(TABLES)('the fingerprint of $file is another one without a case of a table: $what', ({
+it.each(TABLES)('the fingerprint of $file is another one without a case of a table: $what', ({
   file,
   of,
   without,
@@ -238,11 +238,11 @@ test.each(TABLES)('the fingerprint of $file is another one without a case of a t
   expect(toFingerprintOf((path) => (path === of ? changed : read(path)))).not.toBe(toFingerprintOf(read))
 })
 
-test('a change of a server that half of the tests start has none of them run again', () => {
+it('a change of a server that half of the tests start has none of them run again', () => {
   expect([...toSources('test/api/tunnel.test.ts', read)]).not.toContain('test/support/servers/server.ts')
 })
 
-test('docs/engines.md names no server as untried that the two pages have', () => {
+it('docs/engines.md names no server as untried that the two pages have', () => {
   const [, sentence = ''] =
     /\*\*What neither was ever tried with\*\*:(.*?)If you are/s.exec(read('docs/engines.md')) ?? []
   expect(sentence).toContain('IIS')

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { checkLayers, findWideLines, MAX_COLUMNS, readTree } from './layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -12,21 +12,21 @@ function check(files: Record<string, string>): string[] {
 describe('the sources', () => {
   const tree = readTree(root, ['src', 'types'])
 
-  test('are found', () => {
+  it('are found', () => {
     expect([...tree.keys()]).toContain('src/index.ts')
   })
 
-  test('keep to the layers', () => {
+  it('keep to the layers', () => {
     expect(checkLayers(tree)).toEqual([])
   })
 
-  test(`have no line of more than ${MAX_COLUMNS} columns`, () => {
+  it(`have no line of more than ${MAX_COLUMNS} columns`, () => {
     expect(findWideLines(tree)).toEqual([])
   })
 })
 
 describe('the width checker', () => {
-  test('reports a line that is too wide, of code and of a comment', () => {
+  it('reports a line that is too wide, of code and of a comment', () => {
     const wide = `// ${'x'.repeat(MAX_COLUMNS)}`
     const tree = new Map([
       ['src/core/clock.ts', `export {}\n${wide}\n`],
@@ -42,7 +42,7 @@ describe('the width checker', () => {
 
 describe('the layer checker', () => {
   describe('when every import runs downwards', () => {
-    test('reports nothing', () => {
+    it('reports nothing', () => {
       const breaches = check({
         'types/headers.ts':
           "import type { Readable } from 'node:stream'\nexport type Body = Readable | null\n",
@@ -93,7 +93,7 @@ describe('the layer checker', () => {
       'import =': "import a = require('../dispatcher/client.ts')",
       require: "export const a = require('../dispatcher/client.ts')",
     }
-    test.each(Object.entries(forms))('reports it: %s', (_form, text) => {
+    it.each(Object.entries(forms))('reports it: %s', (_form, text) => {
       expect(check({ 'src/api/request.ts': text, 'src/dispatcher/client.ts': '' })).toEqual([
         'src/api/request.ts:1: imports src/dispatcher/client.ts: api lies below dispatcher',
       ])
@@ -118,7 +118,7 @@ describe('the layer checker', () => {
       ['src/install.ts', 'src/index.ts'],
       ['src/index.ts', 'src/cli/cli.ts'],
     ] as const
-    test.each(pairs)('reports it: %s to %s', (from, to) => {
+    it.each(pairs)('reports it: %s to %s', (from, to) => {
       expect(check({ [from]: importType(from, to), [to]: '' })).toEqual([
         expect.stringContaining('lies below'),
       ])
@@ -134,7 +134,7 @@ describe('the layer checker', () => {
       ['src/fetch/fetch.ts', 'src/install.ts'],
       ['src/undici/entry.ts', 'src/cli/cli.ts'],
     ] as const
-    test.each(pairs)('reports it: %s to %s', (from, to) => {
+    it.each(pairs)('reports it: %s to %s', (from, to) => {
       expect(check({ [from]: importType(from, to), [to]: '' })).toEqual([
         expect.stringContaining('share a layer and may not import each other'),
       ])
@@ -142,7 +142,7 @@ describe('the layer checker', () => {
   })
 
   describe('when a file lies outside the layers', () => {
-    test.each([
+    it.each([
       'src/utils/sleep.ts',
       'src/helpers.ts',
       'src/errors.ts',
@@ -151,19 +151,19 @@ describe('the layer checker', () => {
       expect(check({ [path]: '' })).toEqual([`${path}: is in no layer`])
     })
 
-    test('reports a file that is not TypeScript', () => {
+    it('reports a file that is not TypeScript', () => {
       expect(check({ 'src/core/clock.js': '' })).toEqual([expect.stringContaining('is not TypeScript')])
     })
   })
 
   describe('when errors/ imports', () => {
-    test.each(["import 'node:util'", "import { inspect } from 'node:util'"])('reports it: %s', (text) => {
+    it.each(["import 'node:util'", "import { inspect } from 'node:util'"])('reports it: %s', (text) => {
       expect(check({ 'src/errors/errors.ts': text })).toEqual([
         "src/errors/errors.ts:1: imports 'node:util': errors/ imports nothing at runtime",
       ])
     })
 
-    test('reports types/ imported at runtime', () => {
+    it('reports types/ imported at runtime', () => {
       const text = "import { type A } from '../../types/a.ts'"
       expect(check({ 'src/errors/errors.ts': text, 'types/a.ts': '' })).toEqual([
         "src/errors/errors.ts:1: imports types/a.ts without 'import type'",
@@ -183,12 +183,12 @@ describe('the layer checker', () => {
       "import { Readable } from 'node:stream'",
       "export * from './b.ts'",
     ]
-    test.each(statements)('reports it: %s', (text) => {
+    it.each(statements)('reports it: %s', (text) => {
       const breaches = check({ 'types/a.ts': `export interface A {}\n${text}`, 'types/b.ts': '' })
       expect(breaches).toEqual([`types/a.ts:2: '${text}' is no type, and types/ holds types alone`])
     })
 
-    test('reports an import from src/', () => {
+    it('reports an import from src/', () => {
       const text = "import type { A } from '../src/errors/errors.ts'"
       expect(check({ 'types/a.ts': text, 'src/errors/errors.ts': '' })).toEqual([
         'types/a.ts:1: imports src/errors/errors.ts: types/ knows nothing of src/',
@@ -197,14 +197,14 @@ describe('the layer checker', () => {
   })
 
   describe('when testing/ and the rest meet', () => {
-    test('reports testing/ using more than errors and core/', () => {
+    it('reports testing/ using more than errors and core/', () => {
       const text = "import { b } from '../protocol/limits.ts'"
       expect(check({ 'src/testing/server.ts': text, 'src/protocol/limits.ts': '' })).toEqual([
         'src/testing/server.ts:1: imports src/protocol/limits.ts: testing/ uses errors and core/, and nothing else',
       ])
     })
 
-    test('reports a file that imports from testing/', () => {
+    it('reports a file that imports from testing/', () => {
       const text = "export * from './testing/server.ts'"
       expect(check({ 'src/index.ts': text, 'src/testing/server.ts': '' })).toEqual([
         'src/index.ts:1: imports src/testing/server.ts: nothing but cli/ uses testing/',
@@ -213,7 +213,7 @@ describe('the layer checker', () => {
   })
 
   describe('when imports go round', () => {
-    test('reports the cycle', () => {
+    it('reports the cycle', () => {
       expect(
         check({
           'src/core/a.ts': "import { b } from './b.ts'",
@@ -225,7 +225,7 @@ describe('the layer checker', () => {
       ])
     })
 
-    test('reports a cycle of types', () => {
+    it('reports a cycle of types', () => {
       expect(
         check({
           'types/a.ts': "import type { B } from './b.ts'",
@@ -234,13 +234,13 @@ describe('the layer checker', () => {
       ).toEqual(['types/a.ts: import cycle: types/a.ts → types/b.ts → types/a.ts'])
     })
 
-    test('reports a file that imports itself', () => {
+    it('reports a file that imports itself', () => {
       expect(check({ 'src/core/a.ts': "import type { A } from './a.ts'" })).toEqual([
         'src/core/a.ts: import cycle: src/core/a.ts → src/core/a.ts',
       ])
     })
 
-    test('reports nothing when two ways lead to one file', () => {
+    it('reports nothing when two ways lead to one file', () => {
       expect(
         check({
           'src/core/a.ts': "import './b.ts'\nimport './c.ts'",
@@ -253,7 +253,7 @@ describe('the layer checker', () => {
   })
 
   describe('when an import leaves src/ and types/', () => {
-    test.each([
+    it.each([
       '../support/servers/server.ts',
       '../../package.json',
       './missing.ts',
@@ -265,23 +265,23 @@ describe('the layer checker', () => {
       ])
     })
 
-    test('reports a package used at runtime', () => {
+    it('reports a package used at runtime', () => {
       expect(check({ 'src/core/a.ts': "import { Agent } from 'undici'" })).toEqual([
         "src/core/a.ts:1: imports 'undici' at runtime: only node: modules are there at runtime",
       ])
     })
 
-    test('allows a package used for its types', () => {
+    it('allows a package used for its types', () => {
       expect(check({ 'src/core/a.ts': "import type { Agent } from 'undici-types'" })).toEqual([])
     })
 
-    test('reports the package imported by its own name', () => {
+    it('reports the package imported by its own name', () => {
       expect(check({ 'src/core/a.ts': "import type { Agent } from 'dodici'" })).toEqual([
         'src/core/a.ts:1: imports the package by its own name',
       ])
     })
 
-    test('reports a specifier that is computed', () => {
+    it('reports a specifier that is computed', () => {
       expect(check({ 'src/core/a.ts': 'export const load = (name: string) => import(name)' })).toEqual([
         expect.stringContaining("imports '<computed>'"),
       ])

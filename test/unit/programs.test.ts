@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { PROGRAMS } from '../support/servers/programs.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -29,7 +29,7 @@ function findCalls(source: ts.SourceFile): string[] {
 const parse = (name: string, text: string): ts.SourceFile =>
   ts.createSourceFile(name, text, ts.ScriptTarget.Latest)
 
-test.each(['test', 'scripts', 'bench'])('%s/ starts each program with PROGRAM_ENV', (folder) => {
+it.each(['test', 'scripts', 'bench'])('%s/ starts each program with PROGRAM_ENV', (folder) => {
   const files = readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
   const sources = files.filter((file) => /\.(ts|mjs)$/.test(file) && file !== 'unit/programs.test.ts')
   expect(sources.length).toBeGreaterThan(10)
@@ -41,7 +41,7 @@ test.each(['test', 'scripts', 'bench'])('%s/ starts each program with PROGRAM_EN
   expect(found).toEqual([])
 })
 
-test('a call without PROGRAM_ENV is found', () => {
+it('a call without PROGRAM_ENV is found', () => {
   const calls = ["spawn('nghttpd', args)", "promisify(execFile)('curl', [], { env })"]
   const right = ["spawn('nghttpd', [], { env: PROGRAM_ENV })", "spawnSync('git', [])"]
   expect(findCalls(parse('a.ts', [...calls, ...right].join('\n')))).toEqual(calls)

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadModule } from '../support/clients/plain-module.ts'
 
 interface Facts {
@@ -58,11 +58,11 @@ const CHANGELOG = `# Changelog
 const RIGHT: Facts = { status: '', branch: 'main', version: '1.2.0', tags: ['v1.1.0'], changelog: CHANGELOG }
 
 describe('findProblems()', () => {
-  test('finds none where all is right', () => {
+  it('finds none where all is right', () => {
     expect(findProblems(RIGHT)).toEqual([])
   })
 
-  test.each([
+  it.each([
     ['a tree with changes', { status: ' M a.ts' }, ["the tree isn't clean:\n M a.ts"]],
     ['another branch', { branch: 'work' }, ['releases are made of main, and not of work']],
     ['no branch', { branch: '' }, ['releases are made of main, and not of no branch']],
@@ -109,7 +109,7 @@ describe('findProblems()', () => {
   })
 })
 
-test.each([
+it.each([
   [true, { GITHUB_ACTIONS: 'true', ACTIONS_ID_TOKEN_REQUEST_URL: 'a', ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'b' }],
   [true, { GITLAB_CI: 'true', SIGSTORE_ID_TOKEN: 'a' }],
   [false, { GITHUB_ACTIONS: 'true' }],
@@ -161,13 +161,13 @@ describe('release()', () => {
     return { code, commands, said }
   }
 
-  test('publishes where a CI gives an identity', () => {
+  it('publishes where a CI gives an identity', () => {
     const { code, commands, said } = play(makeRepository(), IDENTITY)
     expect({ code, commands }).toEqual({ code: 0, commands: [...STEPS, PUBLISH] })
     expect(said).toBe('1.2.0 was published. What is left: git tag v1.2.0, and push the tag\n')
   })
 
-  test.each([
+  it.each([
     ['outside of a CI', {}, []],
     ['with --dry-run', IDENTITY, ['--dry-run']],
   ])('says what it would do: %s', (_where, env, args) => {
@@ -177,7 +177,7 @@ describe('release()', () => {
     expect(said).toContain(`It would be: ${PUBLISH}\n`)
   })
 
-  test('runs nothing where something is wrong', () => {
+  it('runs nothing where something is wrong', () => {
     const folder = makeRepository()
     writeFileSync(join(folder, 'new.ts'), '')
     execFileSync('git', ['tag', 'v1.2.0'], { cwd: folder })
@@ -188,17 +188,17 @@ describe('release()', () => {
     )
   })
 
-  test('publishes nothing where a step fails', () => {
+  it('publishes nothing where a step fails', () => {
     const { code, commands, said } = play(makeRepository(), IDENTITY, [], 'npm run typecheck')
     expect({ code, commands }).toEqual({ code: 1, commands: STEPS.slice(0, 2) })
     expect(said).toBe("1.2.0 can't be released: npm run typecheck has failed\n")
   })
 
-  test('says that publishing has failed', () => {
+  it('says that publishing has failed', () => {
     expect(play(makeRepository(), IDENTITY, [], PUBLISH)).toMatchObject({ code: 1 })
   })
 
-  test('knows no other argument', () => {
+  it('knows no other argument', () => {
     expect(play(makeRepository(), {}, ['--force'])).toMatchObject({ code: 2, commands: [] })
   })
 })
@@ -206,7 +206,7 @@ describe('release()', () => {
 describe('CHANGELOG.md', () => {
   const changelog = readFileSync(`${root}CHANGELOG.md`, 'utf8')
 
-  test('has the form of Keep a Changelog 1.1.0', () => {
+  it('has the form of Keep a Changelog 1.1.0', () => {
     const sections = toSections(changelog)
     expect(sections[0]?.title).toBe('[Unreleased]')
     for (const { title, text } of sections) {
@@ -222,7 +222,7 @@ describe('CHANGELOG.md', () => {
   })
 })
 
-test('package.json asks for provenance, so that nothing is published without it', () => {
+it('package.json asks for provenance, so that nothing is published without it', () => {
   const { publishConfig, scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
   expect(publishConfig).toEqual({ access: 'public', provenance: true })
   expect(scripts.release).toBe('node scripts/release.mjs')

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../support/clients/engines.ts'
 import { ATTACKS } from '../support/peers/attacks.ts'
 import { checkAttacks, checkConstants, findRows } from './security-docs.ts'
@@ -12,17 +12,17 @@ const read = (path: string): string | null => (exists(path) ? readFileSync(`${ro
 const page = read('SECURITY.md') ?? ''
 
 describe('SECURITY.md', () => {
-  test('says of each fixed limit what the sources say', () => {
+  it('says of each fixed limit what the sources say', () => {
     expect(checkConstants(page, read)).toEqual([])
     expect(findRows(page, 'constant', 'figure').length).toBeGreaterThan(30)
   })
 
-  test('has tests for each attack, and each attack that is played', () => {
+  it('has tests for each attack, and each attack that is played', () => {
     expect(checkAttacks(page, exists)).toEqual([])
     expect(findRows(page, 'attack', 'engine `wire`').length).toBeGreaterThan(25)
   })
 
-  test('has figures of each attack on each engine', () => {
+  it('has figures of each attack on each engine', () => {
     const rows = findRows(page, 'attack', 'engine', 'the call')
     const expected = ATTACKS.flatMap(({ name }) =>
       [...ENGINES].reverse().map((engine) => [name, `\`${engine}\``]),
@@ -30,7 +30,7 @@ describe('SECURITY.md', () => {
     expect(rows.map(({ attack, engine }) => [attack, engine])).toEqual(expected)
   })
 
-  test('names files that exist alone', () => {
+  it('names files that exist alone', () => {
     const links = [...page.matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link ?? '')
     const comments = [...page.matchAll(/<!-- ((?:test|src)\/.*?) -->/g)].flatMap(
       ([, list]) => list?.split(', ') ?? [],
@@ -40,11 +40,11 @@ describe('SECURITY.md', () => {
     expect([...links, ...comments, ...spans].filter((path) => !exists(path))).toEqual([])
   })
 
-  test.each(['README.md', 'CONTRIBUTING.md'])('is linked from %s', (path) => {
+  it.each(['README.md', 'CONTRIBUTING.md'])('is linked from %s', (path) => {
     expect(read(path)).toMatch(/\]\((https:\/\/github\.com\/dodici\/dodici\/blob\/main\/)?SECURITY\.md\)/)
   })
 
-  test('is linked from README.md, which the package has, by an absolute link', () => {
+  it('is linked from README.md, which the package has, by an absolute link', () => {
     expect(read('README.md')).toContain('](https://github.com/dodici/dodici/blob/main/SECURITY.md)')
   })
 })
@@ -54,7 +54,7 @@ describe('the checker of SECURITY.md', () => {
     `| constant | figure | file |\n| --- | --- | --- |\n| \`${name}\` | \`${figure}\` | \`${file}\` |\n`
   const LIMITS = 'src/protocol/limits.ts'
 
-  test('tells a figure from that of the source', () => {
+  it('tells a figure from that of the source', () => {
     expect(checkConstants(constants('BURST', '5_000', LIMITS), read)).toEqual([])
     expect(checkConstants(constants('BURST', '5_001', LIMITS), read)).toEqual([
       `BURST is 5_001, and 5_000 in ${LIMITS}`,
@@ -63,7 +63,7 @@ describe('the checker of SECURITY.md', () => {
     expect(checkConstants(constants('BURST', '5_000', 'src/none.ts'), read)).toHaveLength(1)
   })
 
-  test('tells an attack without a test, with a test that is gone, and without figures', () => {
+  it('tells an attack without a test, with a test that is gone, and without figures', () => {
     const toPage = (tests: string, figures: string): string =>
       `| attack | engine \`wire\` | engine \`node\` | tests | figures |\n| --- | --- | --- | --- | --- |\n| a | b | c | ${tests} | ${figures} |\n`
     const check = (tests: string, figures: string): string[] =>
@@ -74,7 +74,7 @@ describe('the checker of SECURITY.md', () => {
     expect(check('`test/unit/security.test.ts`', 'PONG')).toEqual(['a: no figures of PONG'])
   })
 
-  test('misses an attack that has no row', () => {
+  it('misses an attack that has no row', () => {
     const all = checkAttacks(page.replaceAll(' · PING, no ACK is read', ''), exists)
     expect(all).toEqual(['PING, no ACK is read: no row'])
   })

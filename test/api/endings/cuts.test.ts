@@ -1,6 +1,6 @@
 /** The same as in endings.test.ts, with the peer's bytes cut into segments at each byte. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../../support/clients/engines.ts'
 import { sample } from '../../support/clocks/sample.ts'
 import type { Break, Response } from './cases.ts'
@@ -36,13 +36,13 @@ function toCuts(
 
 describe.each(ENGINES)('on engine %s, with the bytes of the peer cut at each byte', (engine) => {
   describe.each(['request(), events', 'request(), text()'])('a response read by %s', (name) => {
-    test.each(RESPONSES)('when $name has come › ends once', async (response) => {
+    it.each(RESPONSES)('when $name has come › ends once', async (response) => {
       const cases = toCuts(engine, READERS[name], response, BREAKS, toAccepted)
       expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
     })
   })
 
-  test.each(TUNNEL_RESPONSES)('a tunnel, when $name has come › ends once', async (response) => {
+  it.each(TUNNEL_RESPONSES)('a tunnel, when $name has come › ends once', async (response) => {
     const reader = TUNNEL_READERS['connect(), events']
     const cases = toCuts(engine, reader, response, TUNNEL_BREAKS, toTunnelAccepted)
     expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])

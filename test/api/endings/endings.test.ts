@@ -1,6 +1,6 @@
 /** The end of a response, or a break: each response × each break × each way to read it. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../../support/clients/engines.ts'
 import { inTurn } from '../../support/clocks/sample.ts'
 import type { Break, Response } from './cases.ts'
@@ -35,23 +35,21 @@ function toProduct(
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   describe('a response that ends or breaks at once after the event that its caller waits for', () => {
-    test.each(
-      Object.entries(READERS),
-    )('when read by %s › reports its ending, once', async (_name, reader) => {
+    it.each(Object.entries(READERS))('when read by %s › reports its ending, once', async (_name, reader) => {
       const cases = toProduct(engine, reader, RESPONSES, BREAKS, toAccepted)
       expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
     })
   })
 
   describe('a tunnel that ends or breaks at once after its 200', () => {
-    test.each(
+    it.each(
       Object.entries(TUNNEL_READERS),
     )('when read by %s › reports its ending, once', async (_name, reader) => {
       const cases = toProduct(engine, reader, TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
       expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
     })
 
-    test.each(
+    it.each(
       Object.entries(WEB_SOCKETS),
     )('when it is a WebSocket of %s › closes it, once', async (_name, reader) => {
       const cases = toProduct(engine, reader, TUNNEL_RESPONSES, TUNNEL_BREAKS, () => ['close'])
@@ -83,18 +81,18 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       )
     }
 
-    test('when a response ends or breaks › each reader reports it, once', async () => {
+    it('when a response ends or breaks › each reader reports it, once', async () => {
       const cases = toPairs(Object.values(READERS), RESPONSES, BREAKS, toAccepted)
       expect(await playAll(await Stage.start(named, transport), cases)).toEqual([])
     })
 
-    test('when a tunnel ends or breaks › each reader reports it, once', async () => {
+    it('when a tunnel ends or breaks › each reader reports it, once', async () => {
       const cases = toPairs(Object.values(TUNNEL_READERS), TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
       expect(await playAll(await Stage.start(named, transport), cases)).toEqual([])
     })
 
     if (isUnnamed) {
-      test('when the client names the engine › each reader reports the refusal, once', async () => {
+      it('when the client names the engine › each reader reports the refusal, once', async () => {
         const refused = (): string[] => ['error']
         const cases = [
           ...toPairs(Object.values(READERS), RESPONSES, BREAKS, refused),

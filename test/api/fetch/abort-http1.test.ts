@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { FetchInit } from '../../../types/index.ts'
 import { toAgent } from '../../support/clients/agents.ts'
@@ -55,7 +55,7 @@ describe.each([
   ['a string', 'enough'],
   ['null', null],
 ])('when a signal fires with %s, over HTTP/1.1', (_what, reason) => {
-  test('while the response is waited for: the connection is closed', async () => {
+  it('while the response is waited for: the connection is closed', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const fetched = toReason(get('/headless', { signal: controller.signal }))
@@ -67,7 +67,7 @@ describe.each([
     expect(await (await get('/whole')).text()).toBe('whole')
   })
 
-  test('while the request body is sent: it is cancelled with the reason', async () => {
+  it('while the request body is sent: it is cancelled with the reason', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const cancelled = defer()
@@ -89,7 +89,7 @@ describe.each([
     await heard('closed /headless')
   })
 
-  test('while the body is not read: the next read fails', async () => {
+  it('while the body is not read: the next read fails', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const response = await get('/open', { signal: controller.signal })
@@ -98,7 +98,7 @@ describe.each([
     await heard('closed /open')
   })
 
-  test('while it is read: the read fails', async () => {
+  it('while it is read: the read fails', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const reader = toStream(await get('/open', { signal: controller.signal })).getReader()
@@ -110,7 +110,7 @@ describe.each([
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
-  test('after all bytes came, unread: the next read fails', async () => {
+  it('after all bytes came, unread: the next read fails', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const response = await get('/whole', { signal: controller.signal })

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
 import { toNoise } from './body-support.ts'
@@ -77,7 +77,7 @@ describe.each([
   'before',
   'after',
 ] as const)('when the signal fires inside the dispatcher, %s fetch gets the call', (when) => {
-  test.each([
+  it.each([
     'onRequestStart',
     'onResponseStart',
     'onResponseData',
@@ -90,7 +90,7 @@ describe.each([
     await expectAlive(rig)
   })
 
-  test('of onResponseEnd: it fails, unless it was read by then', async () => {
+  it('of onResponseEnd: it fails, unless it was read by then', async () => {
     const rig = await start()
     await (await rig.get('/first')).text()
     const controller = new AbortController()
@@ -102,7 +102,7 @@ describe.each([
 })
 
 describe('when the signal fires in a microtask after the header', () => {
-  test('the promise is fulfilled, and the body fails', async () => {
+  it('the promise is fulfilled, and the body fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const text = rig.get('/open', { signal: controller.signal }).then((response) => {
@@ -114,7 +114,7 @@ describe('when the signal fires in a microtask after the header', () => {
     await expectAlive(rig)
   })
 
-  test('text() that has been called fails', async () => {
+  it('text() that has been called fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })
@@ -126,7 +126,7 @@ describe('when the signal fires in a microtask after the header', () => {
 })
 
 describe('when the signal fires in the same tick as the fetch', () => {
-  test('after the fetch: it fails, and leaves nothing behind', async () => {
+  it('after the fetch: it fails, and leaves nothing behind', async () => {
     const rig = await start()
     await (await rig.get('/first')).text()
     const controller = new AbortController()
@@ -136,7 +136,7 @@ describe('when the signal fires in the same tick as the fetch', () => {
     await expectAlive(rig)
   })
 
-  test('and the caller fetches again from inside the listener', async () => {
+  it('and the caller fetches again from inside the listener', async () => {
     const rig = await start()
     const controller = new AbortController()
     let again: Promise<Response> | null = null
@@ -153,7 +153,7 @@ describe('when the signal fires in the same tick as the fetch', () => {
 })
 
 describe('when the signal fires during a redirect', () => {
-  test('between two hops: nothing more is sent', async () => {
+  it('between two hops: nothing more is sent', async () => {
     const rig = await start()
     const controller = new AbortController()
     const dispatcher = around(rig, 'onResponseStart', 'before', () => controller.abort(reason))
@@ -166,7 +166,7 @@ describe('when the signal fires during a redirect', () => {
     expect(rig.peer.counts).toEqual({ 'GET /moved': 1, 'GET /alive': 1 })
   })
 
-  test('after the last hop: its body fails', async () => {
+  it('after the last hop: its body fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/moved', { signal: controller.signal })
@@ -176,7 +176,7 @@ describe('when the signal fires during a redirect', () => {
     await expectAlive(rig)
   })
 
-  test('while the response of the first hop has not ended: neither stream stays open', async () => {
+  it('while the response of the first hop has not ended: neither stream stays open', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = toReason(rig.get('/moving', { signal: controller.signal }))
@@ -188,7 +188,7 @@ describe('when the signal fires during a redirect', () => {
     await expectAlive(rig)
   })
 
-  test('the same after a request that was sent whole', async () => {
+  it('the same after a request that was sent whole', async () => {
     const rig = await start()
     const controller = new AbortController()
     const init = { method: 'POST', body: 'body', signal: controller.signal }
@@ -210,7 +210,7 @@ describe('when the signal fires while a body is decoded', () => {
   const NOISE = toNoise(100_000)
   const ENCODED = gzipSync(NOISE)
 
-  test('the read fails, once', async () => {
+  it('the read fails, once', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/gzip', { signal: controller.signal })
@@ -230,7 +230,7 @@ describe('when the signal fires while a body is decoded', () => {
 describe('when the signal fires while the integrity of a body is checked', () => {
   const integrity = `sha256-${createHash('sha256').update('begun').digest('base64')}`
 
-  test('the promise is rejected with the reason, and the stream reset', async () => {
+  it('the promise is rejected with the reason, and the stream reset', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = toReason(rig.get('/open', { signal: controller.signal, integrity }))
@@ -242,7 +242,7 @@ describe('when the signal fires while the integrity of a body is checked', () =>
     await expectAlive(rig)
   })
 
-  test('after the check the valid body fails, if it is unread', async () => {
+  it('after the check the valid body fails, if it is unread', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = rig.get('/open', { signal: controller.signal, integrity })
@@ -257,7 +257,7 @@ describe('when the signal fires while the integrity of a body is checked', () =>
 })
 
 describe('when a body with an integrity is empty', () => {
-  test('it can be read as a stream', async () => {
+  it('it can be read as a stream', async () => {
     const rig = await startRig({
       onRequest(stream) {
         stream.head(200)

@@ -2,7 +2,7 @@
 
 import { getEventListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { FetchInit } from '../../../types/index.ts'
 import type { Rig } from './body-support-rig.ts'
@@ -111,7 +111,7 @@ function toFailing(): ReadableStream<Uint8Array> {
 }
 
 describe('when a fetch with a signal is over', () => {
-  test.each(ends)('since %s: the signal has no listener', async (_why, path, init, end) => {
+  it.each(ends)('since %s: the signal has no listener', async (_why, path, init, end) => {
     const rig = await start()
     const { signal } = new AbortController()
     const response = await rig.get(path, { ...init, signal })
@@ -121,14 +121,14 @@ describe('when a fetch with a signal is over', () => {
     expect(rig.calls).toEqual({ running: 0, pending: 0 })
   })
 
-  test.each(failures)('since %s: the signal has no listener', async (_why, path, init) => {
+  it.each(failures)('since %s: the signal has no listener', async (_why, path, init) => {
     const rig = await start()
     const { signal } = new AbortController()
     expect(await toReason(rig.get(path, { ...init, signal }))).toBeInstanceOf(TypeError)
     expect(listeners(signal)).toBe(0)
   })
 
-  test.each([
+  it.each([
     ['an invalid header', { headers: { 'a b': '' } }],
     ['an invalid method', { method: 'A B' }],
     ['a body of GET', { body: 'body' }],
@@ -141,7 +141,7 @@ describe('when a fetch with a signal is over', () => {
 })
 
 describe('when a body is open', () => {
-  test('the signal has one listener, over all redirects', async () => {
+  it('the signal has one listener, over all redirects', async () => {
     const rig = await start()
     const { signal } = new AbortController()
     const response = await rig.get('/open', { signal })
@@ -161,7 +161,7 @@ function toLimit(signal: AbortSignal): number {
 }
 
 describe('when a thousand fetches share a signal', () => {
-  test('Node warns of no leak, each fetch fails, and no listener is left', async () => {
+  it('Node warns of no leak, each fetch fails, and no listener is left', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning)
     process.on('warning', onWarning)
@@ -182,7 +182,7 @@ describe('when a thousand fetches share a signal', () => {
     expect(await (await rig.get('/whole')).text()).toBe('GET /whole')
   })
 
-  test.each([0, 5_000])('a limit of the caller, %i, stays as it is', async (limit) => {
+  it.each([0, 5_000])('a limit of the caller, %i, stays as it is', async (limit) => {
     const rig = await start()
     const { signal } = new AbortController()
     setMaxListeners(limit, signal)
@@ -192,7 +192,7 @@ describe('when a thousand fetches share a signal', () => {
 })
 
 describe('when the signal is of another kind', () => {
-  test('AbortSignal.any() gives the reason of the one that fires', async () => {
+  it('AbortSignal.any() gives the reason of the one that fires', async () => {
     const rig = await start()
     const controllers = [new AbortController(), new AbortController()]
     const signal = AbortSignal.any(controllers.map((one) => one.signal))
@@ -201,13 +201,13 @@ describe('when the signal is of another kind', () => {
     expect(await fetched).toBe(reason)
   })
 
-  test('AbortSignal.timeout() gives its TimeoutError', async () => {
+  it('AbortSignal.timeout() gives its TimeoutError', async () => {
     const rig = await start()
     const fetched = toReason(rig.get('/none', { signal: AbortSignal.timeout(1) }))
     expect(await fetched).toMatchObject({ name: 'TimeoutError', code: 23 })
   })
 
-  test('that of a Request aborts the fetch', async () => {
+  it('that of a Request aborts the fetch', async () => {
     const rig = await start()
     const controller = new AbortController()
     const request = new Request(`${rig.peer.origin}/open`, { signal: controller.signal })
@@ -217,7 +217,7 @@ describe('when the signal is of another kind', () => {
     expect(listeners(request.signal)).toBe(0)
   })
 
-  test('null overrules that of a Request', async () => {
+  it('null overrules that of a Request', async () => {
     const rig = await start()
     const request = new Request(`${rig.peer.origin}/whole`, { signal: AbortSignal.abort(reason) })
     const response = await fetch(request, { dispatcher: rig.agent, signal: null })

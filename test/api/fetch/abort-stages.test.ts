@@ -3,7 +3,7 @@
 import { getEventListeners, once } from 'node:events'
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { Setting } from '../../../src/testing/frames.ts'
 import { toAgent } from '../../support/clients/agents.ts'
@@ -57,7 +57,7 @@ function listeners(signal: AbortSignal): number {
 }
 
 describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
-  test('before the fetch: nothing is sent', async () => {
+  it('before the fetch: nothing is sent', async () => {
     const rig = await start()
     const signal = AbortSignal.abort(reason)
     expectReason(await toReason(rig.get('/headless', { signal })), reason, signal)
@@ -66,7 +66,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     expect(rig.peer.ledger).toEqual(['0/1 GET /sibling'])
   })
 
-  test('while the peer allows no stream: the call leaves the queue', async () => {
+  it('while the peer allows no stream: the call leaves the queue', async () => {
     const rig = await start({ settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]] })
     const first = await rig.get('/open')
     const controller = new AbortController()
@@ -82,7 +82,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     expect(rig.peer.counts).toEqual({ 'GET /open': 1, 'GET /sibling': 1 })
   })
 
-  test('while the response is waited for: the stream is reset', async () => {
+  it('while the response is waited for: the stream is reset', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = toReason(rig.get('/headless', { signal: controller.signal }))
@@ -94,7 +94,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while the request body is sent: it is cancelled with the reason', async () => {
+  it('while the request body is sent: it is cancelled with the reason', async () => {
     const rig = await start()
     const controller = new AbortController()
     const cancelled = defer()
@@ -119,7 +119,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while the body is not read: the next read fails', async () => {
+  it('while the body is not read: the next read fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })
@@ -130,7 +130,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test.each(['/open', '/gzip'])('while text() reads the body of %s: it fails', async (path) => {
+  it.each(['/open', '/gzip'])('while text() reads the body of %s: it fails', async (path) => {
     const rig = await start()
     const controller = new AbortController()
     const text = toReason((await rig.get(path, { signal: controller.signal })).text())
@@ -143,7 +143,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while a reader reads the body: its read fails, and so does the next', async () => {
+  it('while a reader reads the body: its read fails, and so does the next', async () => {
     const rig = await start()
     const controller = new AbortController()
     const reader = toStream(await rig.get('/open', { signal: controller.signal })).getReader()
@@ -158,7 +158,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while a stream of the body waits for a reader: it fails', async () => {
+  it('while a stream of the body waits for a reader: it fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const stream = toStream(await rig.get('/open', { signal: controller.signal }))
@@ -168,7 +168,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while a clone is read: both fail', async () => {
+  it('while a clone is read: both fail', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })
@@ -180,7 +180,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('after all bytes came, unread: the next read fails', async () => {
+  it('after all bytes came, unread: the next read fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/whole', { signal: controller.signal })
@@ -192,7 +192,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     expect(rig.peer.request('/whole').resetCode).toBe(null)
   })
 
-  test('after all was read: nothing happens', async () => {
+  it('after all was read: nothing happens', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/whole', { signal: controller.signal })
@@ -203,7 +203,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while there is no connection yet: the call leaves the queue', async () => {
+  it('while there is no connection yet: the call leaves the queue', async () => {
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -1,7 +1,7 @@
 /** Readers that bring their own buffers (Streams, ReadableStreamBYOBReader). */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { tapped, toNoise } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
 import { startRig, toReason, toStream } from './body-support-rig.ts'
@@ -34,7 +34,7 @@ async function readAll(reader: ReadableStreamBYOBReader, size: number): Promise<
 }
 
 describe('when a body is read into buffers of the reader', () => {
-  test.each([
+  it.each([
     ['smaller than its pieces', 1_000],
     ['of one byte more than a frame', 16_385],
     ['larger than all of it', 1_048_576],
@@ -43,12 +43,12 @@ describe('when a body is read into buffers of the reader', () => {
     expect(all.equals(NOISE)).toBe(true)
   })
 
-  test('a decoded body is read the same way', async () => {
+  it('a decoded body is read the same way', async () => {
     const all = await readAll(await toByob(await start(gzipSync(NOISE), 'gzip')), 5_000)
     expect(all.equals(NOISE)).toBe(true)
   })
 
-  test('a reader of the other kind goes on where the first stopped', async () => {
+  it('a reader of the other kind goes on where the first stopped', async () => {
     const stream = toStream(await (await start()).get('/'))
     const byob = stream.getReader({ mode: 'byob' })
     const { value: first } = await byob.read(new Uint8Array(10))
@@ -61,7 +61,7 @@ describe('when a body is read into buffers of the reader', () => {
     expect(first?.length).toBe(10)
   })
 
-  test('a view in the middle of a buffer gets its own part alone', async () => {
+  it('a view in the middle of a buffer gets its own part alone', async () => {
     const reader = await toByob(await start())
     const { value } = await reader.read(new Uint8Array(new ArrayBuffer(100), 40, 20))
     expect(toWhole(value).toString('hex')).toBe(
@@ -70,14 +70,14 @@ describe('when a body is read into buffers of the reader', () => {
     await reader.cancel()
   })
 
-  test('elements of several bytes are whole', async () => {
+  it('elements of several bytes are whole', async () => {
     const reader = await toByob(await start(Buffer.from([1, 2, 3, 4, 5, 6, 7, 8])))
     const { value } = await reader.read(new Uint32Array(2))
     expect(toWhole(value).toString('hex')).toBe('0102030405060708')
     expect((await reader.read(new Uint32Array(2))).done).toBe(true)
   })
 
-  test('a read that waits gets the bytes that come', async () => {
+  it('a read that waits gets the bytes that come', async () => {
     const rig = await startRig({ onRequest: (stream) => stream.head(200) })
     const reader = await toByob(rig)
     const read = reader.read(new Uint8Array(100))
@@ -86,7 +86,7 @@ describe('when a body is read into buffers of the reader', () => {
     await reader.cancel()
   })
 
-  test('a read that waits ends with the body', async () => {
+  it('a read that waits ends with the body', async () => {
     const rig = await startRig({ onRequest: (stream) => stream.head(200) })
     const reader = await toByob(rig)
     const read = reader.read(new Uint8Array(100))
@@ -96,7 +96,7 @@ describe('when a body is read into buffers of the reader', () => {
     await reader.closed
   })
 
-  test('a read that waits fails with the body', async () => {
+  it('a read that waits fails with the body', async () => {
     const rig = await startRig({ onRequest: (stream) => stream.head(200) })
     const reader = await toByob(rig)
     const read = toReason(reader.read(new Uint8Array(100)))
@@ -108,7 +108,7 @@ describe('when a body is read into buffers of the reader', () => {
 
 describe('when a body ends in the middle of an element', () => {
   /** By the standard, such a read can't be fulfilled. */
-  test.each([
+  it.each([
     ['at once', (rig: Rig) => rig.peer.request('/').end('12345')],
     [
       'later',

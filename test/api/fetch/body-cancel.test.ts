@@ -1,7 +1,7 @@
 /** Bodies that are cancelled in the middle. */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { tapped, toNoise } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
 import { CANCEL, startRig, toReason, toStream } from './body-support-rig.ts'
@@ -102,7 +102,7 @@ const ways: readonly (readonly [string, (stream: ReadableStream<Uint8Array>) => 
 ]
 
 describe.each(['/plain', '/gzip'])('when the body of %s is cancelled', (path) => {
-  test.each(ways)('%s resets the stream with CANCEL, and nothing else', async (_way, giveUp) => {
+  it.each(ways)('%s resets the stream with CANCEL, and nothing else', async (_way, giveUp) => {
     const rig = await start()
     const response = await rig.get(path)
     const sibling = await rig.get('/sibling')
@@ -116,7 +116,7 @@ describe.each(['/plain', '/gzip'])('when the body of %s is cancelled', (path) =>
 })
 
 describe('when a body has been cancelled', () => {
-  test('its stream is closed, and no other method can read it', async () => {
+  it('its stream is closed, and no other method can read it', async () => {
     const rig = await start()
     const response = await rig.get('/plain')
     const stream = toStream(response)
@@ -126,14 +126,14 @@ describe('when a body has been cancelled', () => {
     expect(() => response.clone()).toThrow(TypeError)
   })
 
-  test('a second cancel() is fulfilled', async () => {
+  it('a second cancel() is fulfilled', async () => {
     const rig = await start()
     const stream = toStream(await rig.get('/plain'))
     await stream.cancel()
     await expect(stream.cancel()).resolves.toBe(undefined)
   })
 
-  test('cancelling a whole body does not touch the session', async () => {
+  it('cancelling a whole body does not touch the session', async () => {
     const rig = await start()
     const response = await rig.get('/small')
     await rig.roundTrip()
@@ -144,21 +144,21 @@ describe('when a body has been cancelled', () => {
 })
 
 describe('when one branch of a body is cancelled', () => {
-  test('the other one gets all of it', async () => {
+  it('the other one gets all of it', async () => {
     const rig = await start()
     const [one, other] = toStream(await rig.get('/plain')).tee()
     void one.cancel()
     expect((await new Response(other).arrayBuffer()).byteLength).toBe(NOISE.length)
   })
 
-  test('cancelling a clone leaves the original', async () => {
+  it('cancelling a clone leaves the original', async () => {
     const rig = await start()
     const response = await rig.get('/plain')
     void response.clone().body?.cancel()
     expect(Buffer.from(await response.arrayBuffer()).equals(NOISE)).toBe(true)
   })
 
-  test('cancelling the original leaves the clone', async () => {
+  it('cancelling the original leaves the clone', async () => {
     const rig = await start()
     const response = await rig.get('/gzip')
     const copy = response.clone()

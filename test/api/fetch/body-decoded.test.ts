@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import type { AgentOptions } from '../../../types/index.ts'
@@ -101,14 +101,14 @@ describe.each(
     cause: { name: 'ResponseExceededMaxSizeError', code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' },
   }
 
-  test('text() fails, and the response is dropped', async () => {
+  it('text() fails, and the response is dropped', async () => {
     const served = await serve(script, { maxResponseSize: LIMIT })
     expect(await toReason((await served.get()).text())).toMatchObject(tooLarge)
     const code = await served.dropped()
     if (protocol === 'HTTP/2') expect(code).toBe(CANCEL)
   })
 
-  test('a reader gets no more than the limit, and then the error', async () => {
+  it('a reader gets no more than the limit, and then the error', async () => {
     const served = await serve(script, { maxResponseSize: LIMIT })
     const reader = toStream(await served.get()).getReader()
     let size = 0
@@ -120,13 +120,13 @@ describe.each(
     await served.dropped()
   })
 
-  test('a body of just the limit is read', async () => {
+  it('a body of just the limit is read', async () => {
     const body = gzipSync(Buffer.alloc(LIMIT))
     const served = await serve({ fields: coded('gzip'), body }, { maxResponseSize: LIMIT })
     expect((await (await served.get()).arrayBuffer()).byteLength).toBe(LIMIT)
   })
 
-  test('without a limit all of it can be read', async () => {
+  it('without a limit all of it can be read', async () => {
     const body = gzipSync(Buffer.alloc(4 * MIB))
     const served = await serve({ fields: coded('gzip'), body }, {})
     expect((await (await served.get()).arrayBuffer()).byteLength).toBe(4 * MIB)
@@ -136,7 +136,7 @@ describe.each(
 describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serve) => {
   const gzipped = gzipSync(TEXT)
 
-  test.each([
+  it.each([
     ['gzip', coded('gzip'), gzipped],
     ['x-gzip, in capitals', coded('X-GZip'), gzipped],
     ['deflate', coded('deflate'), deflateSync(TEXT)],
@@ -155,7 +155,7 @@ describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serv
     expect(response.headers.get('content-encoding')).toBe(fields.map(([, value]) => value).join(', '))
   })
 
-  test('a large body gives the same bytes by a stream', async () => {
+  it('a large body gives the same bytes by a stream', async () => {
     const noise = toNoise(MIB)
     const served = await serve({ fields: coded('gzip'), body: gzipSync(noise) }, {})
     const pieces: Uint8Array[] = []
@@ -163,12 +163,12 @@ describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serv
     expect(Buffer.concat(pieces).equals(noise)).toBe(true)
   })
 
-  test('an empty body is empty', async () => {
+  it('an empty body is empty', async () => {
     const served = await serve({ fields: coded('gzip'), body: gzipSync('') }, {})
     expect(await (await served.get()).text()).toBe('')
   })
 
-  test('a body that is not coded so fails', async () => {
+  it('a body that is not coded so fails', async () => {
     const served = await serve({ fields: coded('gzip'), body: Buffer.from(TEXT) }, {})
     const reason = await toReason((await served.get()).text())
     expect(reason).toMatchObject({
@@ -178,14 +178,14 @@ describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serv
     })
   })
 
-  test('six codings are refused, and the response is dropped', async () => {
+  it('six codings are refused, and the response is dropped', async () => {
     const fields = coded('gzip, gzip, gzip', 'gzip, gzip, gzip')
     const served = await serve({ fields, body: BOMB }, {})
     expect(await toReason(served.get())).toMatchObject({ name: 'TypeError', message: 'fetch failed' })
     await served.dropped()
   })
 
-  test.each([
+  it.each([
     ['HEAD', 200],
     ['GET', 204],
     ['GET', 304],

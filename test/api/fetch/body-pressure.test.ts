@@ -1,7 +1,7 @@
 /** Slow readers: bytes that they don't read stay with the peer. */
 
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Tap } from './body-support.ts'
 import { tapped, toNoise } from './body-support.ts'
 import { defer, startRig, toStream } from './body-support-rig.ts'
@@ -57,7 +57,7 @@ async function take(reader: Scene['reader'], size: number): Promise<Buffer> {
 }
 
 describe('when a large body is read slowly', () => {
-  test('the peer is never ahead by more than a bound, and all of it comes', async () => {
+  it('the peer is never ahead by more than a bound, and all of it comes', async () => {
     const { reader, sent } = await start(NOISE)
     const pieces: Buffer[] = []
     let read = 0
@@ -73,7 +73,7 @@ describe('when a large body is read slowly', () => {
     expect((await reader.read()).done).toBe(true)
   })
 
-  test('a pipe into a slow sink holds the peer back likewise', async () => {
+  it('a pipe into a slow sink holds the peer back likewise', async () => {
     const { reader, sent, stream } = await start(NOISE)
     reader.releaseLock()
     const stopped = defer()
@@ -100,7 +100,7 @@ describe.each([
   ['gzip', gzipSync(SPARSE)],
   ['br', brotliCompressSync(SPARSE, { params: { 1: 4 } })],
 ])('when a body in %s is read slowly', (coding, encoded) => {
-  test('no more bytes are taken than those decoded and those on the way', async () => {
+  it('no more bytes are taken than those decoded and those on the way', async () => {
     const { reader, sent } = await start(encoded, coding)
     let read = 0
     let most = 0
@@ -113,7 +113,7 @@ describe.each([
     await reader.cancel()
   })
 
-  test('all of it comes in the end', async () => {
+  it('all of it comes in the end', async () => {
     const { reader, sent } = await start(encoded, coding)
     await sent()
     const all = await take(reader, Number.POSITIVE_INFINITY)

@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import zlib from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Agent, fetch } from '../../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
 import { INERT } from '../../support/clients/inert-controller.ts'
@@ -55,16 +55,14 @@ const sizes = [[65_536], [65_536, 1], [1, 65_536, 200_000], [10, 10], [65_535, 6
 describe('when a dispatcher calls the handler within resume()', () => {
   const toPieces = (lengths: readonly number[]) => lengths.map((length, i) => Buffer.alloc(length, i + 1))
 
-  test.each(
-    sizes.map((lengths) => [lengths]),
-  )('loses nothing of %j, read piece by piece', async (lengths) => {
+  it.each(sizes.map((lengths) => [lengths]))('loses nothing of %j, read piece by piece', async (lengths) => {
     const response = await fetch('http://a.test/', { dispatcher: toDispatcher(toPieces(lengths)) })
     const read: Uint8Array[] = []
     for await (const chunk of response.body ?? []) read.push(chunk)
     expect(Buffer.concat(read).equals(Buffer.concat(toPieces(lengths)))).toBe(true)
   })
 
-  test.each(sizes.map((lengths) => [lengths]))('loses nothing of %j, read into views', async (lengths) => {
+  it.each(sizes.map((lengths) => [lengths]))('loses nothing of %j, read into views', async (lengths) => {
     const response = await fetch('http://a.test/', { dispatcher: toDispatcher(toPieces(lengths)) })
     const reader = response.body?.getReader({ mode: 'byob' })
     const read: Uint8Array[] = []
@@ -76,7 +74,7 @@ describe('when a dispatcher calls the handler within resume()', () => {
     expect(Buffer.concat(read).equals(Buffer.concat(toPieces(lengths)))).toBe(true)
   })
 
-  test.each(sizes.map((lengths) => [lengths]))('loses nothing of %j, read whole', async (lengths) => {
+  it.each(sizes.map((lengths) => [lengths]))('loses nothing of %j, read whole', async (lengths) => {
     const response = await fetch('http://a.test/', { dispatcher: toDispatcher(toPieces(lengths)) })
     expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.concat(toPieces(lengths)))).toBe(true)
   })
@@ -109,7 +107,7 @@ describe('when a body ends in the middle of an element', () => {
     for (const server of servers) await new Promise((resolve) => server.close(resolve))
   })
 
-  test.each([
+  it.each([
     ['HTTP/1.1', plain],
     ['HTTP/2', framed],
   ])('fails only the read, over %s', async (_what, server) => {

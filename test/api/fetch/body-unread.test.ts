@@ -1,6 +1,6 @@
 /** Bodies that are not read: their peer is held back, and no sibling is. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { FaultStream } from '../../../src/testing/fault-stream.ts'
 import type { Tap } from './body-support.ts'
 import { tapped } from './body-support.ts'
@@ -41,7 +41,7 @@ async function toBlocked(
 }
 
 describe('when a large body is not read', () => {
-  test('no more bytes are taken than the window and the buffer of the body', async () => {
+  it('no more bytes are taken than the window and the buffer of the body', async () => {
     const scene = await start()
     const response = await scene.rig.get('/large')
     const [, sent] = await toBlocked(scene, '/large')
@@ -50,7 +50,7 @@ describe('when a large body is not read', () => {
     expect(response.bodyUsed).toBe(false)
   })
 
-  test('a stream that is made of it takes no more', async () => {
+  it('a stream that is made of it takes no more', async () => {
     const scene = await start()
     const response = await scene.rig.get('/large')
     const reader = toStream(response).getReader()
@@ -59,7 +59,7 @@ describe('when a large body is not read', () => {
     await reader.cancel()
   })
 
-  test('a late reader gets all of it', async () => {
+  it('a late reader gets all of it', async () => {
     const scene = await start()
     const response = await scene.rig.get('/large')
     await toBlocked(scene, '/large')
@@ -67,7 +67,7 @@ describe('when a large body is not read', () => {
     expect(bytes.equals(LARGE)).toBe(true)
   })
 
-  test('its siblings on the session are served, large ones too', async () => {
+  it('its siblings on the session are served, large ones too', async () => {
     const scene = await start({ connectionWindowSize: WINDOW })
     const unread = await Promise.all([1, 2, 3].map((number) => scene.rig.get(`/large/${number}`)))
     for (const number of [1, 2, 3]) await toBlocked(scene, `/large/${number}`)
@@ -77,7 +77,7 @@ describe('when a large body is not read', () => {
     await Promise.all(unread.map((response) => response.body?.cancel()))
   })
 
-  test('cancelling it resets the stream, and gives the credit back', async () => {
+  it('cancelling it resets the stream, and gives the credit back', async () => {
     const scene = await start({ connectionWindowSize: WINDOW })
     const response = await scene.rig.get('/large')
     await toBlocked(scene, '/large')
@@ -91,7 +91,7 @@ describe('when a large body is not read', () => {
 })
 
 describe('when a small body is not read', () => {
-  test('it is whole, and its call has left the session', async () => {
+  it('it is whole, and its call has left the session', async () => {
     const scene = await start()
     const response = await scene.rig.get('/small')
     await scene.rig.arrived('/small')
@@ -100,7 +100,7 @@ describe('when a small body is not read', () => {
     expect(await response.text()).toBe('small')
   })
 
-  test('cancelling it resets nothing', async () => {
+  it('cancelling it resets nothing', async () => {
     const scene = await start()
     const response = await scene.rig.get('/small')
     await scene.rig.roundTrip()
@@ -109,7 +109,7 @@ describe('when a small body is not read', () => {
     expect(scene.rig.peer.request('/small').resetCode).toBe(null)
   })
 
-  test('hundreds of them take no stream of the session', async () => {
+  it('hundreds of them take no stream of the session', async () => {
     const scene = await start()
     const paths = Array.from({ length: 300 }, (_, i) => `/small/${i}`)
     const responses = await Promise.all(paths.map((path) => scene.rig.get(path)))

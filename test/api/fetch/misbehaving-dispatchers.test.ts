@@ -1,7 +1,7 @@
 /** Dispatchers that throw or end too early, or act without a request. */
 
 import { PassThrough } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { DispatchController, DispatchHandler, DispatchOptions } from '../../../types/index.ts'
 import { INERT } from '../../support/clients/inert-controller.ts'
@@ -23,7 +23,7 @@ describe('when a dispatcher throws or ends too early', () => {
 
   const controller = INERT
 
-  test('fails a body whose dispatcher throws after the header', async () => {
+  it('fails a body whose dispatcher throws after the header', async () => {
     const error = new Error('halfway')
     const dispatcher = toDispatcher((handler) => {
       handler.onRequestStart?.(controller, null)
@@ -34,7 +34,7 @@ describe('when a dispatcher throws or ends too early', () => {
     await expect(response.text()).rejects.toThrow(new TypeError('terminated'))
   })
 
-  test('rejects when the end comes without a header section', async () => {
+  it('rejects when the end comes without a header section', async () => {
     const dispatcher = toDispatcher((handler) => {
       handler.onRequestStart?.(controller, null)
       handler.onResponseEnd?.(controller, {})
@@ -65,7 +65,7 @@ describe('when a dispatcher acts without a request', () => {
     return { dispatcher, aborted, controller, toCount: () => dispatched }
   }
 
-  test('rejects when it opens a tunnel, and destroys the tunnel', async () => {
+  it('rejects when it opens a tunnel, and destroys the tunnel', async () => {
     const tunnel = new PassThrough()
     const { dispatcher } = toCall((handler, controller) => {
       handler.onRequestStart?.(controller, null)
@@ -75,7 +75,7 @@ describe('when a dispatcher acts without a request', () => {
     expect(tunnel.destroyed).toBe(true)
   })
 
-  test('ends a response that comes after the abort, by a controller that it never gave', async () => {
+  it('ends a response that comes after the abort, by a controller that it never gave', async () => {
     let respond = (): void => {}
     const { dispatcher, aborted } = toCall((handler, controller) => {
       respond = () => handler.onResponseStart?.(controller, 200, {}, '')
@@ -88,7 +88,7 @@ describe('when a dispatcher acts without a request', () => {
     expect(aborted).toHaveLength(1)
   })
 
-  test('keeps a complete body when it reports an error later', async () => {
+  it('keeps a complete body when it reports an error later', async () => {
     const { dispatcher } = toCall((handler, controller) => {
       handler.onRequestStart?.(controller, null)
       handler.onResponseStart?.(controller, 200, {}, '')
@@ -99,7 +99,7 @@ describe('when a dispatcher acts without a request', () => {
     expect(await (await fetch(ANYWHERE, { dispatcher })).text()).toBe('all')
   })
 
-  test('keeps the headers of the response, whatever its controller has later', async () => {
+  it('keeps the headers of the response, whatever its controller has later', async () => {
     const { dispatcher, controller } = toCall((handler, call) => {
       handler.onRequestStart?.(call, null)
       controller.rawHeaders = ['x-a', 'first']
@@ -111,7 +111,7 @@ describe('when a dispatcher acts without a request', () => {
     expect(response.headers.get('x-a')).toBe('first')
   })
 
-  test('asks a controller that keeps the fields for them when the headers are read, and not before', async () => {
+  it('asks a controller that keeps the fields for them when the headers are read, and not before', async () => {
     let reads = 0
     const { dispatcher } = toCall((handler, call) => {
       const keeping = Object.defineProperty({ ...call, hasLastingRawHeaders: true }, 'rawHeaders', {
@@ -130,7 +130,7 @@ describe('when a dispatcher acts without a request', () => {
     expect(reads).toBe(1)
   })
 
-  test('sends nothing of a Request that is aborted while its body is examined', async () => {
+  it('sends nothing of a Request that is aborted while its body is examined', async () => {
     for (const body of ['pay me', new Blob(['a', 'b']), new ReadableStream()]) {
       const { dispatcher, toCount } = toCall(() => {})
       const abort = new AbortController()

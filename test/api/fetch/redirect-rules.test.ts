@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { Origin, Protocol, Reply } from './request-rig.ts'
 import { startOrigin, toFailure, toMixedAgent, toValues } from './request-rig.ts'
@@ -46,7 +46,7 @@ const BODY_NAMES = [
 
 describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
   for (const [status, before, after, hasBody] of METHODS) {
-    test(`asks by ${after} after a ${status} to ${before}${hasBody ? ', with the body' : ''}`, async () => {
+    it(`asks by ${after} after a ${status} to ${before}${hasBody ? ', with the body' : ''}`, async () => {
       const server = await startOrigin(protocol, move(status, '/to'))
       const hadBody = before !== 'GET' && before !== 'HEAD'
       const headers = {
@@ -76,7 +76,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     })
   }
 
-  test('follows twenty, and not twenty-one', async () => {
+  it('follows twenty, and not twenty-one', async () => {
     const server = await startOrigin(protocol, ({ path }) => {
       const left = Number(path.slice(1))
       return left === 0 ? {} : { status: 302, fields: { location: `/${left - 1}` } }
@@ -90,14 +90,14 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     expect(server.seen).toHaveLength(21 + 21)
   })
 
-  test('fails at a circle of redirects', async () => {
+  it('fails at a circle of redirects', async () => {
     const server = await startOrigin(protocol, () => ({ status: 307, fields: { location: '' } }))
     const call = fetch(`${server.origin}/?a`, { dispatcher: toAgentFor(protocol, server) })
     expect(await toFailure(call)).toBe('TypeError: fetch failed ← redirect count exceeded')
     expect(new Set(server.seen.map(({ path }) => path))).toEqual(new Set(['/?a']))
   })
 
-  test('removes the fields that another origin must not get', async () => {
+  it('removes the fields that another origin must not get', async () => {
     const target = await startOrigin(protocol)
     const server = await startOrigin(protocol, move(302, `${target.origin}/to`))
     const headers = {
@@ -118,7 +118,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     expect(left?.toSorted()).toEqual(['x-a', 'x-api-key'])
   })
 
-  test('removes them also when it comes back to the first origin', async () => {
+  it('removes them also when it comes back to the first origin', async () => {
     const other: { origin: string } = { origin: '' }
     const server = await startOrigin(protocol, ({ path }) =>
       path === '/from' ? { status: 302, fields: { location: `${other.origin}/from` } } : {},
@@ -132,7 +132,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     expect(response.type).toBe('cors')
   })
 
-  test('keeps them for the same origin', async () => {
+  it('keeps them for the same origin', async () => {
     const server = await startOrigin(protocol, move(302, '/to'))
     const dispatcher = toAgentFor(protocol, server)
     await (await fetch(`${server.origin}/from`, { headers: { authorization: 'a' }, dispatcher })).text()
@@ -141,7 +141,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
 })
 
 describe('when a redirect has a location', () => {
-  test.each([
+  it.each([
     ['a path', '/to?q', '/to?q'],
     ['a relative path', 'to', '/a/to'],
     ['a path upwards', '../to', '/to'],
@@ -162,7 +162,7 @@ describe('when a redirect has a location', () => {
     expect([response.url, await response.text()]).toEqual([server.origin + path, path])
   })
 
-  test.each([
+  it.each([
     ['no URL', 'http://', /URL/],
     ['another scheme', 'ftp://localhost/', /scheme/],
     ['data', 'data:,x', /scheme/],
@@ -177,7 +177,7 @@ describe('when a redirect has a location', () => {
     expect(failure).not.toContain('secret')
   })
 
-  test.each([
+  it.each([
     ['no location', { status: 302 }],
     ['a status that is no redirect', { status: 300, fields: { location: '/to' } }],
     ['304', { status: 304, fields: { location: '/to' } }],
@@ -190,7 +190,7 @@ describe('when a redirect has a location', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('is the response with redirect: manual', async () => {
+  it('is the response with redirect: manual', async () => {
     const server = await startOrigin('HTTP/2', move(302, '/to'))
     const init = { redirect: 'manual', dispatcher: toMixedAgent(server) } as const
     const response = await fetch(`${server.origin}/from`, init)
@@ -198,7 +198,7 @@ describe('when a redirect has a location', () => {
     expect(await response.text()).toBe('moved')
   })
 
-  test('is a network error with redirect: error', async () => {
+  it('is a network error with redirect: error', async () => {
     const server = await startOrigin('HTTP/2', move(302, '/to'))
     const call = fetch(`${server.origin}/from`, { redirect: 'error', dispatcher: toMixedAgent(server) })
     expect(await toFailure(call)).toBe('TypeError: fetch failed ← unexpected redirect')
@@ -210,7 +210,7 @@ describe('when a redirect has a referrer policy', () => {
   const WHOLE = 'https://a.test/path?token'
   const ORIGIN = 'https://a.test/'
 
-  test.each([
+  it.each([
     ['unsafe-url', 'no-referrer', [WHOLE], []],
     ['unsafe-url', 'origin', [WHOLE], [ORIGIN]],
     ['unsafe-url', 'no-referrer, unheard-of', [WHOLE], []],
@@ -229,7 +229,7 @@ describe('when a redirect has a referrer policy', () => {
     expect(server.seen.map((seen) => toValues(seen, 'referer'))).toEqual([first, second])
   })
 
-  test('sends no more of the referrer by a second redirect than by the first', async () => {
+  it('sends no more of the referrer by a second redirect than by the first', async () => {
     const target = await startOrigin('HTTP/2')
     const server = await startOrigin('HTTP/2', ({ path }) => {
       const fields = { location: '/via', 'referrer-policy': 'origin' }
@@ -244,7 +244,7 @@ describe('when a redirect has a referrer policy', () => {
 })
 
 describe('when the mode restricts redirects', () => {
-  test('is a network error to leave the origin', async () => {
+  it('is a network error to leave the origin', async () => {
     const target = await startOrigin('HTTP/2')
     const server = await startOrigin('HTTP/2', move(302, `${target.origin}/to`))
     const call = fetch(`${server.origin}/from`, {
@@ -255,7 +255,7 @@ describe('when the mode restricts redirects', () => {
     expect(target.seen).toEqual([])
   })
 
-  test('shows nothing of another origin without CORS', async () => {
+  it('shows nothing of another origin without CORS', async () => {
     const target = await startOrigin('HTTP/2', () => ({ status: 404, fields: { 'x-a': '1' } }))
     const server = await startOrigin('HTTP/2', move(302, `${target.origin}/to`))
     const init = { mode: 'no-cors', dispatcher: toMixedAgent(server, target) } as const

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../../src/index.ts'
 import { toAgent } from '../../support/clients/agents.ts'
 import { startPeer } from '../../support/peers/peer-rig.ts'
@@ -9,7 +9,7 @@ import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './requ
 const LARGE = 'x'.repeat(1_000_000)
 
 describe('when a redirect comes before the body was sent', () => {
-  test.each([
+  it.each([
     [307, 'POST', LARGE.length],
     [308, 'POST', LARGE.length],
     [302, 'GET', 0],
@@ -36,7 +36,7 @@ describe('when a redirect comes before the body was sent', () => {
     }
   })
 
-  test('cancels a stream that a 303 drops', async () => {
+  it('cancels a stream that a 303 drops', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/to') {
@@ -58,9 +58,7 @@ describe('when a redirect comes before the body was sent', () => {
     expect(peer.request('/to').method).toBe('GET')
   })
 
-  test.each([
-    301, 302, 307, 308,
-  ])('refuses a %i for a stream, which can be read only once', async (status) => {
+  it.each([301, 302, 307, 308])('refuses a %i for a stream, which can be read only once', async (status) => {
     const peer = await startPeer({
       onRequest: (stream) => {
         stream.head(status, [['location', '/to']])
@@ -76,7 +74,7 @@ describe('when a redirect comes before the body was sent', () => {
 })
 
 describe('when the body of a redirect is not needed', () => {
-  test('sends the next request before the body has come, and resets its stream', async () => {
+  it('sends the next request before the body has come, and resets its stream', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path !== '/from') {
@@ -93,7 +91,7 @@ describe('when the body of a redirect is not needed', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  test('drops a long one', async () => {
+  it('drops a long one', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/from') {
@@ -108,7 +106,7 @@ describe('when the body of a redirect is not needed', () => {
     expect(await (await call).text()).toBe('there')
   })
 
-  test('reads a short one to its end', async () => {
+  it('reads a short one to its end', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/from') {
@@ -123,7 +121,7 @@ describe('when the body of a redirect is not needed', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  test('ends all requests of a chain when its caller aborts', async () => {
+  it('ends all requests of a chain when its caller aborts', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         const count = Number(stream.path.slice(1))
@@ -142,7 +140,7 @@ describe('when the body of a redirect is not needed', () => {
     await peer.waitFor(() => peer.requests.every(({ resetCode }) => resetCode !== null))
   })
 
-  test('resets the stream of a redirect when the target fails', async () => {
+  it('resets the stream of a redirect when the target fails', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/to') return stream.reset(2)
@@ -157,7 +155,7 @@ describe('when the body of a redirect is not needed', () => {
 })
 
 describe('when a chain leads over both protocols', () => {
-  test('follows from HTTP/2 to HTTP/1.1 and back, with the body', async () => {
+  it('follows from HTTP/2 to HTTP/1.1 and back, with the body', async () => {
     const moves: Record<string, string> = {}
     const toReply = ({ path }: { readonly path: string }) => {
       const location = moves[path]
@@ -180,7 +178,7 @@ describe('when a chain leads over both protocols', () => {
     expect([http2.seen.length, http1.seen.length]).toEqual([8, 8])
   })
 
-  test('leaves no connection behind', async () => {
+  it('leaves no connection behind', async () => {
     const target = await startOrigin('HTTP/1.1')
     const server = await startOrigin('HTTP/2', () => ({ status: 302, fields: { location: target.origin } }))
     const agent = toMixedAgent(server)
@@ -193,7 +191,7 @@ describe('when a chain leads over both protocols', () => {
 })
 
 describe('when a redirect leads from TLS to none', () => {
-  test('sends its origin as referrer, and accepts the codings that are safe there', async () => {
+  it('sends its origin as referrer, and accepts the codings that are safe there', async () => {
     const { options, ca } = await toTlsPeer()
     const plain = await startOrigin('HTTP/2')
     const peer = await startPeer(

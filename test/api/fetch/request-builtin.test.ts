@@ -1,7 +1,7 @@
 /** In a file of its own, without npm's undici: importing it would put its own dispatcher in the place of Node's. */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { FallbackDispatcher } from '../../../types/client.ts'
 import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
@@ -13,7 +13,7 @@ function toBuiltin(): FallbackDispatcher {
 }
 
 describe("when the dispatcher of Node's own fetch is named", () => {
-  test('uses it, over HTTP/1.1', async () => {
+  it('uses it, over HTTP/1.1', async () => {
     const server = await startOrigin('HTTP/1.1', () => ({ reason: 'Fine', fields: { 'x-a': ['1', '2'] } }))
     const dispatcher = toBuiltin()
     const init = { method: 'POST', body: 'body', headers: { 'X-A': 'ü' }, dispatcher }
@@ -25,7 +25,7 @@ describe("when the dispatcher of Node's own fetch is named", () => {
     expect(toValues(seen, 'content-length')).toEqual(['4'])
   })
 
-  test('sends it a stream', async () => {
+  it('sends it a stream', async () => {
     const server = await startOrigin('HTTP/1.1')
     const body = new Blob(['one', 'two']).stream()
     const init = { method: 'POST', body, duplex: 'half', dispatcher: toBuiltin() } as const
@@ -34,7 +34,7 @@ describe("when the dispatcher of Node's own fetch is named", () => {
     expect(toValues(toLatest(server), 'transfer-encoding')).toEqual(['chunked'])
   })
 
-  test('keeps its connection over redirects without a body', async () => {
+  it('keeps its connection over redirects without a body', async () => {
     const server = await startOrigin('HTTP/1.1', ({ path }) => {
       const count = Number(path.slice(1))
       return count === 0 ? {} : { status: 302, fields: { location: `/${count - 1}` }, body: 'moved' }
@@ -49,7 +49,7 @@ describe("when the dispatcher of Node's own fetch is named", () => {
     expect(server.connections).toBeLessThan(6)
   })
 
-  test('fails with its error', async () => {
+  it('fails with its error', async () => {
     const server = await startOrigin('HTTP/2')
     expect(await toFailure(fetch(server.origin, { dispatcher: toBuiltin() }))).toMatch(
       /^TypeError: fetch failed ← /,
@@ -58,7 +58,7 @@ describe("when the dispatcher of Node's own fetch is named", () => {
 })
 
 describe('when an origin of our Agent speaks HTTP/1.1', () => {
-  test('gives the status text, and keeps the connection', async () => {
+  it('gives the status text, and keeps the connection', async () => {
     const server = await startOrigin('HTTP/1.1', () => ({ status: 404, reason: 'Nothing Like It' }))
     const dispatcher = toMixedAgent()
     for (let i = 0; i < 5; i++) {
@@ -70,7 +70,7 @@ describe('when an origin of our Agent speaks HTTP/1.1', () => {
     expect(server.connections).toBeLessThan(3)
   })
 
-  test('decodes its content coding', async () => {
+  it('decodes its content coding', async () => {
     const fields = { 'content-encoding': 'gzip' }
     const server = await startOrigin('HTTP/1.1', () => ({ fields, body: gzipSync('x'.repeat(100_000)) }))
     const response = await fetch(server.origin, { dispatcher: toMixedAgent() })
@@ -79,13 +79,13 @@ describe('when an origin of our Agent speaks HTTP/1.1', () => {
     expect(toValues(toLatest(server), 'accept-encoding')).toEqual(['gzip, deflate'])
   })
 
-  test('sends latin1 as it is', async () => {
+  it('sends latin1 as it is', async () => {
     const server = await startOrigin('HTTP/1.1')
     await (await fetch(server.origin, { headers: { 'x-a': 'ü' }, dispatcher: toMixedAgent() })).text()
     expect(toValues(toLatest(server), 'x-a')).toEqual(['ü'])
   })
 
-  test('announces a known length, and sends a stream in chunks', async () => {
+  it('announces a known length, and sends a stream in chunks', async () => {
     const server = await startOrigin('HTTP/1.1')
     const dispatcher = toMixedAgent()
     const form = new FormData()
@@ -103,7 +103,7 @@ describe('when an origin of our Agent speaks HTTP/1.1', () => {
     expect(server.seen[3]?.body).toBe('a stream')
   })
 
-  test.each(['POST', 'PUT'])('announces an empty %s', async (method) => {
+  it.each(['POST', 'PUT'])('announces an empty %s', async (method) => {
     const server = await startOrigin('HTTP/1.1')
     await (await fetch(server.origin, { method, dispatcher: toMixedAgent() })).text()
     expect(toValues(toLatest(server), 'content-length')).toEqual(['0'])

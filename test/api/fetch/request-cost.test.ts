@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { startOrigin, toMixedAgent } from './request-rig.ts'
 
@@ -56,7 +56,7 @@ async function start() {
 }
 
 describe('when a call is plain', () => {
-  test.each<[string, (response: Response) => Promise<unknown>]>([
+  it.each<[string, (response: Response) => Promise<unknown>]>([
     ['text()', (response) => response.text()],
     ['json()', (response) => response.json()],
     ['bytes()', (response) => response.bytes()],
@@ -67,7 +67,7 @@ describe('when a call is plain', () => {
     expect(counts).toEqual(NOTHING)
   })
 
-  test.each<[string, RequestInit]>([
+  it.each<[string, RequestInit]>([
     ['fields', { headers: { 'X-A': '1', accept: 'text/html' } }],
     ['a string to post', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }],
     ['bytes to post', { method: 'PUT', body: new Uint8Array(3) }],
@@ -86,7 +86,7 @@ describe('when a call is plain', () => {
     expect(counts).toEqual(NOTHING)
   })
 
-  test('gets a Response without its constructor, which can be collected without its body', async () => {
+  it('gets a Response without its constructor, which can be collected without its body', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
     expect(response).toBeInstanceOf(Response)
@@ -95,7 +95,7 @@ describe('when a call is plain', () => {
 })
 
 describe('when the text of a URL may not be its serialization', () => {
-  test.each(['/a b', '/a/../b', '/é', '/a%2e', '/a#b', ''])('parses it: %j', async (path) => {
+  it.each(['/a b', '/a/../b', '/é', '/a%2e', '/a#b', ''])('parses it: %j', async (path) => {
     const { url, dispatcher, counts } = await start()
     const { origin } = new URL(url)
     Object.assign(counts, NOTHING)
@@ -105,7 +105,7 @@ describe('when the text of a URL may not be its serialization', () => {
 })
 
 describe('when the caller reads objects that a plain call does not make', () => {
-  test('makes the Headers of a response once', async () => {
+  it('makes the Headers of a response once', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
     expect(counts.Headers).toBe(0)
@@ -114,7 +114,7 @@ describe('when the caller reads objects that a plain call does not make', () => 
     expect(counts.Headers).toBe(1)
   })
 
-  test('makes the stream of a response once', async () => {
+  it('makes the stream of a response once', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
     const { body } = response
@@ -124,14 +124,14 @@ describe('when the caller reads objects that a plain call does not make', () => 
     expect(counts.ReadableStream).toBe(1)
   })
 
-  test('makes a Headers for fields that need validation', async () => {
+  it('makes a Headers for fields that need validation', async () => {
     const { url, dispatcher, counts } = await start()
     await (await fetch(url, { headers: [['x-a', '1']], dispatcher })).text()
     await (await fetch(url, { headers: { 'x-a': ' spaced ' }, dispatcher })).text()
     expect(counts).toEqual({ ...NOTHING, Headers: 2 })
   })
 
-  test('makes a Request for members that only its constructor validates', async () => {
+  it('makes a Request for members that only its constructor validates', async () => {
     const { url, dispatcher, counts } = await start()
     await (await fetch(url, { cache: 'no-store', dispatcher })).text()
     expect(counts.Request).toBe(1)

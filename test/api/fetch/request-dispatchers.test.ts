@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatcher } from '../../../src/index.ts'
 import { Agent, Client, fetch, getGlobalDispatcher, Pool, setGlobalDispatcher } from '../../../src/index.ts'
 import type { AnyDispatchHandler, DispatchHandler, DispatchOptions } from '../../../types/index.ts'
@@ -52,7 +52,7 @@ function respond(handler: DispatchHandler, status: number, headers: Record<strin
 }
 
 describe('when no dispatcher is named', () => {
-  test.each<[string, object | null | undefined]>([
+  it.each<[string, object | null | undefined]>([
     ['without an init', undefined],
     ['with null for it', null],
     ['with null for the dispatcher', { dispatcher: null }],
@@ -68,7 +68,7 @@ describe('when no dispatcher is named', () => {
     ])
   })
 
-  test('does not use the one of Node', async () => {
+  it('does not use the one of Node', async () => {
     const before = getGlobalDispatcher()
     onTestFinished(() => setGlobalDispatcher(before))
     const ours = new FakeDispatcher()
@@ -84,7 +84,7 @@ describe('when no dispatcher is named', () => {
 })
 
 describe('when a dispatcher of Dodici is named', () => {
-  test.each<[string, (server: Origin) => Dispatcher]>([
+  it.each<[string, (server: Origin) => Dispatcher]>([
     ['an Agent', () => new Agent({ h2c: true })],
     ['a Pool', ({ origin }) => new Pool(origin)],
     ['a Client', ({ origin }) => new Client(origin)],
@@ -98,7 +98,7 @@ describe('when a dispatcher of Dodici is named', () => {
     expect(toLatest(server).body).toBe('body')
   })
 
-  test('fails when a Client gets a request for another origin than its own', async () => {
+  it('fails when a Client gets a request for another origin than its own', async () => {
     const [server, other] = [await startOrigin('HTTP/2'), await startOrigin('HTTP/2')]
     const dispatcher = new Client(server.origin)
     onTestFinished(() => dispatcher.destroy())
@@ -108,7 +108,7 @@ describe('when a dispatcher of Dodici is named', () => {
     expect([server.seen, other.seen]).toEqual([[], []])
   })
 
-  test('fails when a Client is redirected to another origin than its own', async () => {
+  it('fails when a Client is redirected to another origin than its own', async () => {
     const other = await startOrigin('HTTP/2')
     const reply = { status: 302, fields: { location: other.origin } }
     const server = await startOrigin('HTTP/2', () => reply)
@@ -120,7 +120,7 @@ describe('when a dispatcher of Dodici is named', () => {
     expect(other.seen).toEqual([])
   })
 
-  test.each(['close', 'destroy'] as const)('fails after its %s(), and says so', async (end) => {
+  it.each(['close', 'destroy'] as const)('fails after its %s(), and says so', async (end) => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     await dispatcher[end]()
@@ -131,7 +131,7 @@ describe('when a dispatcher of Dodici is named', () => {
 })
 
 describe('when a dispatcher fails', () => {
-  test('fails with the exception of its dispatch()', async () => {
+  it('fails with the exception of its dispatch()', async () => {
     for (const thrown of [new Error('no'), 'no']) {
       const dispatcher = new Hasty(() => {
         throw thrown
@@ -142,7 +142,7 @@ describe('when a dispatcher fails', () => {
     }
   })
 
-  test('cancels the body that a closed or throwing dispatcher never reads', async () => {
+  it('cancels the body that a closed or throwing dispatcher never reads', async () => {
     const closed = toAgent({})
     await closed.destroy()
     const throwing = new Hasty(() => {
@@ -157,7 +157,7 @@ describe('when a dispatcher fails', () => {
     }
   })
 
-  test('ignores a second outcome', async () => {
+  it('ignores a second outcome', async () => {
     const controller = toController() as unknown as Parameters<
       NonNullable<DispatchHandler['onRequestStart']>
     >[0]
@@ -173,14 +173,14 @@ describe('when a dispatcher fails', () => {
 })
 
 describe('when a dispatcher responds from inside dispatch()', () => {
-  test('takes its response', async () => {
+  it('takes its response', async () => {
     const dispatcher = new Hasty((handler) => respond(handler, 201, { 'x-a': '1' }, 'at once'))
     const response = await fetch('http://origin.test/', { dispatcher })
     expect([response.status, response.statusText, response.headers.get('x-a')]).toEqual([201, 'Fine', '1'])
     expect(await response.text()).toBe('at once')
   })
 
-  test('follows twenty redirects', async () => {
+  it('follows twenty redirects', async () => {
     const dispatcher = new Hasty((handler, { path }) => {
       const count = Number(path.slice(1))
       if (count === 20) respond(handler, 200, {}, 'there')
@@ -190,7 +190,7 @@ describe('when a dispatcher responds from inside dispatch()', () => {
     expect([response.url, await response.text()]).toEqual(['http://origin.test/20', 'there'])
   })
 
-  test('ignores informational responses', async () => {
+  it('ignores informational responses', async () => {
     const dispatcher = new Hasty((handler) => {
       const controller = toController() as unknown as Parameters<
         NonNullable<DispatchHandler['onRequestStart']>
@@ -207,7 +207,7 @@ describe('when a dispatcher responds from inside dispatch()', () => {
     ])
   })
 
-  test('passes the whole request', async () => {
+  it('passes the whole request', async () => {
     const dispatcher = new Hasty((handler) => respond(handler, 200, {}, ''))
     await fetch('http://origin.test:81/a?b', {
       method: 'put',
@@ -222,7 +222,7 @@ describe('when a dispatcher responds from inside dispatch()', () => {
 })
 
 describe('when requests share one agent', () => {
-  test('multiplexes them', async () => {
+  it('multiplexes them', async () => {
     const server = await startOrigin('HTTP/2', ({ path }) => ({ body: path }))
     const dispatcher = toMixedAgent(server)
     const paths = Array.from({ length: 50 }, (_, i) => `/${i}`)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { runNode } from '../../support/clients/child.ts'
 import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
@@ -71,7 +71,7 @@ describe('when globalThis.fetch is ours', () => {
     isResponse: true,
   }
 
-  test.each([
+  it.each([
     ['the ESM build', `globalThis.fetch = ${ESM}.fetch`],
     ['the CJS build', `globalThis.fetch = ${CJS}.fetch`],
     ['one after the other', `globalThis.fetch = ${ESM}.fetch; globalThis.fetch = ${CJS}.fetch`],
@@ -85,7 +85,7 @@ describe('when globalThis.fetch is ours', () => {
     ])
   })
 
-  test('serves a fetch with a dispatcher by install() as well', async () => {
+  it('serves a fetch with a dispatcher by install() as well', async () => {
     const server = await startOrigin('HTTP/1.1')
     const install = `const dodici = ${ESM}; dodici.install(); globalThis.fetch = dodici.fetch`
     expect(await run(`${install}\n${TALK}`, server.origin)).toEqual(SAID)
@@ -93,7 +93,7 @@ describe('when globalThis.fetch is ours', () => {
 })
 
 describe('when the package is imported', () => {
-  test.each([
+  it.each([
     ['the ESM build', ESM],
     ['the CJS build', CJS],
   ])('changes nothing global, and loads nothing, by %s', async (_what, load) => {
@@ -119,7 +119,7 @@ describe('when the package is imported', () => {
 })
 
 describe('when a URL is not of HTTP', () => {
-  test('leaves data: and blob: to Node, whatever dispatcher is given', async () => {
+  it('leaves data: and blob: to Node, whatever dispatcher is given', async () => {
     const dispatcher = new FakeDispatcher()
     const url = URL.createObjectURL(new Blob(['a blob'], { type: 'x/y' }))
     onTestFinished(() => URL.revokeObjectURL(url))
@@ -130,14 +130,14 @@ describe('when a URL is not of HTTP', () => {
     expect(dispatcher.requests).toEqual([])
   })
 
-  test('passes on the members of the init', async () => {
+  it('passes on the members of the init', async () => {
     const reason = new Error('enough')
     await expect(fetch('data:,x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(await (await fetch('data:,x', { method: 'HEAD' })).text()).toBe('')
     await expect(fetch('data:,x', { integrity: 'sha256-AAAA' })).rejects.toThrow('fetch failed')
   })
 
-  test.each([
+  it.each([
     'ftp://localhost/',
     'file:///etc/hostname',
     'ws://localhost/',
@@ -148,7 +148,7 @@ describe('when a URL is not of HTTP', () => {
     )
   })
 
-  test('is a network error for about:blank, in the words of undici', async () => {
+  it('is a network error for about:blank, in the words of undici', async () => {
     expect(await toFailure(fetch('about:blank'))).toBe(
       'TypeError: fetch failed ← about scheme is not supported',
     )

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
 import { MODULES } from './request-modules.ts'
@@ -42,7 +42,7 @@ const TWO: Pairs = [
 ]
 
 describe('when headers come in any of their forms', () => {
-  test.each<[string, unknown, Pairs]>([
+  it.each<[string, unknown, Pairs]>([
     ['an object', { 'X-A': '1', 'x-b': '2' }, TWO],
     ['an object without prototype', Object.assign(Object.create(null), { 'x-a': '1', 'x-b': '2' }), TWO],
     ['an array', [['X-A', '1'], ['x-b', '2']], TWO], // biome-ignore format: a table
@@ -55,12 +55,12 @@ describe('when headers come in any of their forms', () => {
     expect(await toSent(headers)).toEqual(expected)
   })
 
-  test.each(MODULES)('takes the Headers of $name', async ({ Headers }) => {
+  it.each(MODULES)('takes the Headers of $name', async ({ Headers }) => {
     const headers = new Headers({ 'X-A': '1', 'x-b': '2' })
     expect(await toSent(headers)).toEqual(TWO)
   })
 
-  test('does not change the object, and sends it again', async () => {
+  it('does not change the object, and sends it again', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = Object.freeze({ 'x-a': '1' })
     const init = { method: 'POST', body: 'body', headers, dispatcher: toMixedAgent(server) }
@@ -69,7 +69,7 @@ describe('when headers come in any of their forms', () => {
     expect(headers).toEqual({ 'x-a': '1' })
   })
 
-  test('sends the fields as they were when fetch was called', async () => {
+  it('sends the fields as they were when fetch was called', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = { 'x-a': '1' }
     const responded = call(server.origin, { headers, dispatcher: toMixedAgent(server) })
@@ -80,7 +80,7 @@ describe('when headers come in any of their forms', () => {
 })
 
 describe('when a name is there twice', () => {
-  test.each<[string, unknown]>([
+  it.each<[string, unknown]>([
     ['in two spellings, capitals first', { 'X-A': '1', 'x-a': '2' }],
     ['in two spellings, capitals last', { 'x-a': '1', 'X-A': '2' }],
     ['in an array', [['x-a', '1'], ['X-A', '2']]], // biome-ignore format: a table
@@ -88,11 +88,11 @@ describe('when a name is there twice', () => {
     expect(await toSent(headers)).toEqual([['x-a', '1, 2']])
   })
 
-  test('joins also the values of fields that may come only once', async () => {
+  it('joins also the values of fields that may come only once', async () => {
     expect(await toSent({ Range: 'a', range: 'b' })).toEqual([['range', 'a, b']])
   })
 
-  test('does not add the field that fetch would add by default', async () => {
+  it('does not add the field that fetch would add by default', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = {
       Accept: 'a',
@@ -109,7 +109,7 @@ describe('when a name is there twice', () => {
 })
 
 describe('when a value is unusual', () => {
-  test.each<[string, unknown, string]>([
+  it.each<[string, unknown, string]>([
     ['a number', 5, '5'],
     ['null', null, 'null'],
     ['an array', ['a', 'b'], 'a,b'],
@@ -123,7 +123,7 @@ describe('when a value is unusual', () => {
     expect(await toSent({ 'x-a': value })).toEqual([['x-a', sent]])
   })
 
-  test.each<[string, unknown]>([
+  it.each<[string, unknown]>([
     ['a line break in it', 'a\nb'],
     ['a return in it', 'a\rb'],
     ['NUL', 'a\0b'],
@@ -134,7 +134,7 @@ describe('when a value is unusual', () => {
     expect(await toRefusal([['x-a', value]])).toMatch(/^TypeError: /)
   })
 
-  test.each([
+  it.each([
     '',
     'a b',
     'a:',
@@ -146,7 +146,7 @@ describe('when a value is unusual', () => {
     expect(await toRefusal({ [name]: 'x' })).toMatch(/^TypeError: /)
   })
 
-  test.each<[string, unknown]>([
+  it.each<[string, unknown]>([
     ['a number', 5],
     ['a string', 'x-a: 1'],
     ['null', null],
@@ -159,7 +159,7 @@ describe('when a value is unusual', () => {
 })
 
 describe('when a field is about the connection', () => {
-  test('requests the host of the URL, whatever `host` has', async () => {
+  it('requests the host of the URL, whatever `host` has', async () => {
     const server = await startOrigin('HTTP/1.1')
     for (const headers of [{ Host: 'other.test' }, [['host', 'other.test']]]) {
       await (await call(server.origin, { headers, dispatcher: toMixedAgent() })).text()
@@ -167,7 +167,7 @@ describe('when a field is about the connection', () => {
     }
   })
 
-  test.each([
+  it.each([
     ['transfer-encoding', 'chunked'],
     ['upgrade', 'h2c'],
     ['proxy-connection', 'close'],
@@ -188,14 +188,14 @@ describe('when a field is about the connection', () => {
     expect(server.seen.map(({ path }) => path)).toEqual(['/before', '/after'])
   })
 
-  test('omits fields that HTTP/2 does not need', async () => {
+  it('omits fields that HTTP/2 does not need', async () => {
     for (const connection of ['keep-alive', 'x-a'])
       expect(await toSent({ connection, 'keep-alive': 'timeout=5', te: 'trailers' })).toEqual([
         ['te', 'trailers'],
       ])
   })
 
-  test('is a network error with a reason for a content-length that is not that of the body', async () => {
+  it('is a network error with a reason for a content-length that is not that of the body', async () => {
     const server = await startOrigin('HTTP/2')
     const init = {
       method: 'POST',
@@ -208,7 +208,7 @@ describe('when a field is about the connection', () => {
 })
 
 describe('when headers are large', () => {
-  test('sends many fields, and long ones', async () => {
+  it('sends many fields, and long ones', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [`x-${i}`, 'value '.repeat(10).trim()]),
     )
@@ -216,7 +216,7 @@ describe('when headers are large', () => {
     expect(await toSent({ 'x-long': 'x'.repeat(14_000) })).toEqual([['x-long', 'x'.repeat(14_000)]])
   })
 
-  test('is a network error with a reason for one that is too long', async () => {
+  it('is a network error with a reason for one that is too long', async () => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     const headers = { 'x-long': 'x'.repeat(70_000) }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
 import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
@@ -52,7 +52,7 @@ const UNKNOWN: readonly (readonly [member: string, value: unknown, shown: RegExp
 
 describe('when a member of the init is invalid', () => {
   for (const [member, value, shown, accepted] of UNKNOWN) {
-    test(`refuses ${member}: ${String(value)}, with an error that names the member, the value and what is accepted`, async () => {
+    it(`refuses ${member}: ${String(value)}, with an error that names the member, the value and what is accepted`, async () => {
       const failure = await toRefusal({ method: 'POST', [member]: value })
       expect(failure).toMatch(/^TypeError: /)
       expect(failure).toMatch(new RegExp(member, 'i'))
@@ -61,7 +61,7 @@ describe('when a member of the init is invalid', () => {
     })
   }
 
-  test.each(['GET', 'HEAD', 'get'])('refuses a body of %s, be it empty', async (method) => {
+  it.each(['GET', 'HEAD', 'get'])('refuses a body of %s, be it empty', async (method) => {
     for (const body of ['body', '', new Uint8Array()]) {
       expect(await toRefusal({ method, body })).toBe(
         'TypeError: Request with GET/HEAD method cannot have body.',
@@ -69,14 +69,14 @@ describe('when a member of the init is invalid', () => {
     }
   })
 
-  test('refuses a stream without duplex, and one with keepalive', async () => {
+  it('refuses a stream without duplex, and one with keepalive', async () => {
     const toBody = () => new ReadableStream()
     expect(await toRefusal({ method: 'POST', body: toBody() })).toMatch(/^TypeError: .*duplex: 'half'/)
     const init = { method: 'POST', body: toBody(), duplex: 'half', keepalive: true }
     expect(await toRefusal(init)).toMatch(/^TypeError: .*keepalive/)
   })
 
-  test('refuses a stream that was read, or is being read', async () => {
+  it('refuses a stream that was read, or is being read', async () => {
     const locked = new ReadableStream()
     locked.getReader()
     expect(await toRefusal({ method: 'POST', body: locked, duplex: 'half' })).toMatch(/^TypeError: .*locked/)
@@ -85,7 +85,7 @@ describe('when a member of the init is invalid', () => {
     expect(await toRefusal({ method: 'POST', body: used, duplex: 'half' })).toMatch(/^TypeError: .*read from/)
   })
 
-  test.each([
+  it.each([
     ['only-if-cached, but of the same origin', { cache: 'only-if-cached' }],
     ['navigate as mode', { mode: 'navigate' }],
     ['no-cors with a method that is not simple', { mode: 'no-cors', method: 'PUT' }],
@@ -93,7 +93,7 @@ describe('when a member of the init is invalid', () => {
     expect(await toRefusal(init)).toMatch(/^TypeError: /)
   })
 
-  test.each([
+  it.each([
     'method',
     'headers',
     'body',
@@ -108,7 +108,7 @@ describe('when a member of the init is invalid', () => {
     expect(await toFailure(call(URL_OF_NOBODY, init))).toBe('Error: thrown')
   })
 
-  test('is rejected with the exception of a value that becomes a string', async () => {
+  it('is rejected with the exception of a value that becomes a string', async () => {
     const value = { toString: fail }
     for (const member of ['method', 'redirect', 'body', 'cache']) {
       expect(await toRefusal({ method: 'POST', [member]: value })).toBe('Error: thrown')
@@ -117,7 +117,7 @@ describe('when a member of the init is invalid', () => {
 })
 
 describe('when the init is no object', () => {
-  test.each([5, 0, true, 'init', Symbol('init'), 1n, Number.NaN])('refuses %s', async (init) => {
+  it.each([5, 0, true, 'init', Symbol('init'), 1n, Number.NaN])('refuses %s', async (init) => {
     expect(await toFailure(call(URL_OF_NOBODY, init))).toMatch(
       /^TypeError: Invalid init of fetch: got .*expected an object/,
     )
@@ -145,7 +145,7 @@ describe('when the init is an object of another kind', () => {
     }
   }
 
-  test.each<[string, (dispatcher: unknown) => unknown]>([
+  it.each<[string, (dispatcher: unknown) => unknown]>([
     ['an instance of a class', (dispatcher) => new Init(dispatcher)],
     ['an object that inherits', (dispatcher) => Object.create(new Init(dispatcher))],
     ['a function', (dispatcher) => Object.assign(() => {}, { ...toOwn(new Init(dispatcher)) })],
@@ -167,7 +167,7 @@ describe('when the init is an object of another kind', () => {
 })
 
 describe('when the init has members without effect', () => {
-  test.each<[string, object]>([
+  it.each<[string, object]>([
     ['members that are undefined', toUndefined()],
     ['null where it means none', { body: null, signal: null, window: null }],
     ['unknown members', { agent: 5, timeout: 'x', [Symbol('x')]: 1 }],
@@ -182,7 +182,7 @@ describe('when the init has members without effect', () => {
     expect(toLatest(server)).toMatchObject({ method: 'GET', body: '' })
   })
 
-  test('takes null for the init, and for the dispatcher', async () => {
+  it('takes null for the init, and for the dispatcher', async () => {
     await expect(call('http://localhost:1/', null)).rejects.toThrow('fetch failed')
     await expect(call('http://localhost:1/', { dispatcher: null })).rejects.toThrow('fetch failed')
   })
@@ -204,7 +204,7 @@ describe('when the init has members without effect', () => {
 })
 
 describe('when the init has a method', () => {
-  test.each([
+  it.each([
     ['get', 'GET'],
     ['Post', 'POST'],
     ['delete', 'DELETE'],
@@ -222,7 +222,7 @@ describe('when the init has a method', () => {
 })
 
 describe('when the init has a cache mode, a referrer or a condition', () => {
-  test.each<[string, object, object]>([
+  it.each<[string, object, object]>([
     ['no-store', { cache: 'no-store' }, { pragma: 'no-cache', 'cache-control': 'no-cache' }],
     ['reload', { cache: 'reload' }, { pragma: 'no-cache', 'cache-control': 'no-cache' }],
     ['no-cache', { cache: 'no-cache' }, { 'cache-control': 'max-age=0' }],

@@ -2,7 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
 import type { RequestModule } from './request-modules.ts'
@@ -96,7 +96,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
   const { Request } = module
 
   for (const kind of KINDS) {
-    test(`sends ${kind.what}, as Node's fetch does`, async () => {
+    it(`sends ${kind.what}, as Node's fetch does`, async () => {
       const server = await startOrigin('HTTP/2')
       const body = kind.toBody(module)
       const request = new Request(`${server.origin}/path?query`, { method: 'POST', body, duplex: 'half' })
@@ -120,7 +120,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     ['a byte stream', () => toStream('bytes')],
     ['an async iterable', () => iterate()],
   ] as const) {
-    test(`sends ${what}`, async () => {
+    it(`sends ${what}`, async () => {
       const server = await startOrigin('HTTP/2')
       const request = new Request(server.origin, { method: 'POST', body: toBody(), duplex: 'half' })
       await (await fetch(request, { dispatcher: toMixedAgent(server) })).text()
@@ -129,7 +129,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     })
   }
 
-  test('sends a Blob that is a file', async () => {
+  it('sends a Blob that is a file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-request-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const content = 'from a file '.repeat(20_000)
@@ -142,7 +142,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(toValues(toLatest(server), 'content-type')).toEqual(['x/y'])
   })
 
-  test('uses its members if the init has none', async () => {
+  it('uses its members if the init has none', async () => {
     const server = await startOrigin('HTTP/2')
     const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
     await (await fetch(request, { dispatcher: toMixedAgent(server) })).text()
@@ -150,7 +150,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(toValues(toLatest(server), 'x-a')).toEqual(['1'])
   })
 
-  test('uses the members of the init if there are any', async () => {
+  it('uses the members of the init if there are any', async () => {
     const server = await startOrigin('HTTP/2')
     const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
     const init = { method: 'POST', headers: { 'x-b': '2' }, body: 'new', dispatcher: toMixedAgent(server) }
@@ -161,7 +161,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(request.bodyUsed).toBe(false)
   })
 
-  test('follows a 307 with its body, if that is in memory', async () => {
+  it('follows a 307 with its body, if that is in memory', async () => {
     const server = await startOrigin('HTTP/2', ({ path }) =>
       path === '/from' ? { status: 307, fields: { location: '/to' } } : {},
     )
@@ -174,7 +174,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     ])
   })
 
-  test('does not follow if the Request forbids it', async () => {
+  it('does not follow if the Request forbids it', async () => {
     const reply = { status: 302, fields: { location: '/to' } }
     const server = await startOrigin('HTTP/2', () => reply)
     const dispatcher = toMixedAgent(server)
@@ -185,7 +185,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(await toFailure(call)).toBe('TypeError: fetch failed ← unexpected redirect')
   })
 
-  test('refuses one whose body was read, or is being read', async () => {
+  it('refuses one whose body was read, or is being read', async () => {
     const dispatcher = new FakeDispatcher()
     const init = { method: 'POST', body: 'body', duplex: 'half' }
     const used = new Request('http://localhost/', init)
@@ -197,7 +197,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(dispatcher.requests).toEqual([])
   })
 
-  test.each([
+  it.each([
     ['a string', () => 'body'],
     ['a stream', () => toStream()],
   ])('refuses a second fetch of one with %s, while the first goes on', async (_what, toBody) => {
@@ -211,7 +211,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('can be fetched again and again without a body', async () => {
+  it('can be fetched again and again without a body', async () => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     const request = new Request(server.origin)
@@ -220,7 +220,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(request.bodyUsed).toBe(false)
   })
 
-  test('is aborted by its signal, before and while it is fetched', async () => {
+  it('is aborted by its signal, before and while it is fetched', async () => {
     const dispatcher = new FakeDispatcher()
     const reason = new Error('enough')
     const controller = new AbortController()
@@ -235,7 +235,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     await expect(late).rejects.toBe(reason)
   })
 
-  test('ignores its signal if the init has one, or null', async () => {
+  it('ignores its signal if the init has one, or null', async () => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     const request = new Request(server.origin, { signal: AbortSignal.abort() })
@@ -246,7 +246,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
 })
 
 describe('when fetch is given a URL', () => {
-  test.each<[string, (href: string) => unknown]>([
+  it.each<[string, (href: string) => unknown]>([
     ['a string', (href) => href],
     ['a string with white space around it', (href) => ` ${href}\n`],
     ['a String', (href) => Object(href)],
@@ -264,7 +264,7 @@ describe('when fetch is given a URL', () => {
     expect(await response.text()).toBe('/a%20b?q=%C3%BC')
   })
 
-  test.each<[string, unknown, RegExp]>([
+  it.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /undefined/],
     ['no URL', 'no url', /no url/],
     ['a relative one', '/path', /\/path/],

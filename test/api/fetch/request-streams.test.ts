@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { toAgent } from '../../support/clients/agents.ts'
 import { startPeer } from '../../support/peers/peer-rig.ts'
@@ -49,7 +49,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     return new Request(`${origin}/`, { method: 'POST', body: stream, duplex: 'half' })
   }
 
-  test('sends it as it comes', async () => {
+  it('sends it as it comes', async () => {
     const peer = await startPeer({ onComplete: (stream) => stream.respond('received') })
     const tap = new Tap(type)
     tap.write('first ')
@@ -62,7 +62,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.ledger).toEqual(['0/1 POST /'])
   })
 
-  test('gets a response that comes before any of the stream', async () => {
+  it('gets a response that comes before any of the stream', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const tap = new Tap(type)
     const response = await fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -75,7 +75,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(await response.text()).toBe('whole')
   })
 
-  test('fails with the error of a stream that fails before anything is sent', async () => {
+  it('fails with the error of a stream that fails before anything is sent', async () => {
     const peer = await startPeer({ onComplete: (stream) => stream.respond() })
     const tap = new Tap(type)
     tap.error(new Error('broken'))
@@ -84,7 +84,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.requests.some(({ isComplete, resetCode }) => isComplete && resetCode === null)).toBe(false)
   })
 
-  test('fails with the error of a stream that fails in the middle', async () => {
+  it('fails with the error of a stream that fails in the middle', async () => {
     const peer = await startPeer({})
     const tap = new Tap(type)
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -96,7 +96,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.request('/').isComplete).toBe(false)
   })
 
-  test('cancels it with the reason of an abort in the middle', async () => {
+  it('cancels it with the reason of an abort in the middle', async () => {
     const peer = await startPeer({})
     const tap = new Tap(type)
     const controller = new AbortController()
@@ -113,7 +113,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.request('/').isComplete).toBe(false)
   })
 
-  test('cancels it when an abort comes at once', async () => {
+  it('cancels it when an abort comes at once', async () => {
     const peer = await startPeer({})
     const tap = new Tap(type)
     tap.write('first')
@@ -127,7 +127,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.requests).toEqual([])
   })
 
-  test('refuses a redirect that needs it again', async () => {
+  it('refuses a redirect that needs it again', async () => {
     const peer = await startPeer({
       onComplete: (stream) => {
         stream.head(307, [['location', '/again']])
@@ -145,7 +145,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
 })
 
 describe('when a stream of the init has a chunk that is no Uint8Array', () => {
-  test.each([
+  it.each([
     ['a string', 'text'],
     ['an ArrayBuffer', new ArrayBuffer(1)],
     ['undefined', undefined],

@@ -1,7 +1,7 @@
 /** A Response and its clones. */
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { tapped, toNoise } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
 import { startRig, toReason, toStream } from './body-support-rig.ts'
@@ -53,7 +53,7 @@ const readers: Readonly<Record<string, (response: Response) => Promise<string>>>
 const ways = Object.keys(readers)
 
 describe('when a Response is cloned', () => {
-  test.each(
+  it.each(
     ways.flatMap((one) => ways.map((other) => [one, other])),
   )('%s of the original and %s of the clone give the same', async (one, other) => {
     const response = await (await start()).get('/json')
@@ -64,7 +64,7 @@ describe('when a Response is cloned', () => {
     expect([response.bodyUsed, copy.bodyUsed]).toEqual([true, true])
   })
 
-  test.each(['/noise', '/gzip'])('all of %s comes twice, one after the other', async (path) => {
+  it.each(['/noise', '/gzip'])('all of %s comes twice, one after the other', async (path) => {
     const response = await (await start()).get(path)
     const copy = response.clone()
     const first = Buffer.from(await copy.arrayBuffer())
@@ -72,7 +72,7 @@ describe('when a Response is cloned', () => {
     expect([first.equals(NOISE), second.equals(NOISE)]).toEqual([true, true])
   })
 
-  test('a clone of a clone has all of it, too', async () => {
+  it('a clone of a clone has all of it, too', async () => {
     const response = await (await start()).get('/noise')
     const copies = [response, response.clone()]
     copies.push(...copies.map((one) => one.clone()))
@@ -80,7 +80,7 @@ describe('when a Response is cloned', () => {
     expect(all.map((bytes) => bytes.equals(NOISE))).toEqual([true, true, true, true])
   })
 
-  test('it has the same properties, and is another object', async () => {
+  it('it has the same properties, and is another object', async () => {
     const rig = await start()
     const response = await rig.get('/json')
     const copy = response.clone()
@@ -97,7 +97,7 @@ describe('when a Response is cloned', () => {
     await Promise.all([copy.text(), response.text()])
   })
 
-  test('reading one leaves the other unused', async () => {
+  it('reading one leaves the other unused', async () => {
     const response = await (await start()).get('/json')
     const copy = response.clone()
     await copy.json()
@@ -107,7 +107,7 @@ describe('when a Response is cloned', () => {
     expect(await response.clone().json()).toEqual({ twelve: 12 })
   })
 
-  test('the stream that was there before is locked', async () => {
+  it('the stream that was there before is locked', async () => {
     const response = await (await start()).get('/json')
     const { body } = response
     const copy = response.clone()
@@ -116,7 +116,7 @@ describe('when a Response is cloned', () => {
     expect(await Promise.all([copy.text(), response.text()])).toEqual([JSON_TEXT, JSON_TEXT])
   })
 
-  test('a clone of a Response without a body has none either', async () => {
+  it('a clone of a Response without a body has none either', async () => {
     const response = await (await start()).get('/empty')
     const copy = response.clone()
     expect([copy.status, copy.body, copy.headers.get('x-field')]).toEqual([204, null, 'a'])
@@ -124,7 +124,7 @@ describe('when a Response is cloned', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('both fail with the body', async () => {
+  it('both fail with the body', async () => {
     const rig = await start()
     const response = await rig.get('/open')
     const texts = [response.clone(), response].map((one) => toReason(one.text()))
@@ -132,7 +132,7 @@ describe('when a Response is cloned', () => {
     for (const text of texts) expect(await text).toMatchObject({ name: 'TypeError', message: 'terminated' })
   })
 
-  test('a body that has failed already gives two that fail', async () => {
+  it('a body that has failed already gives two that fail', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })
@@ -144,7 +144,7 @@ describe('when a Response is cloned', () => {
     ])
   })
 
-  test.each([
+  it.each([
     'text',
     'arrayBuffer',
     'blob',

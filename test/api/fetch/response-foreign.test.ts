@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/clients/bundled.ts'
 import { runNode } from '../../support/clients/child.ts'
 import { startRig, toReason } from './body-support-rig.ts'
@@ -17,7 +17,7 @@ const UNDICIS = process.versions.node.startsWith('20.')
 const toChild = bundle({ foreign: new URL('../../process/children/fetch-foreign.ts', import.meta.url) })
 
 describe.each(UNDICIS)('when %s is in the place of the classes of Node', (name) => {
-  test.each(['before', 'after'])('%s the first fetch: Responses are of its class', async (order) => {
+  it.each(['before', 'after'])('%s the first fetch: Responses are of its class', async (order) => {
     const { code, stdout, stderr } = await runNode(
       toChild('foreign'),
       pathToFileURL(resolve(name)).href,
@@ -54,7 +54,7 @@ const symbols = Object.getOwnPropertySymbols(new Response())
 
 if (symbols.length > 0) {
   describe("when other code reads the state of Node's own Response", () => {
-    test.each(
+    it.each(
       symbols.map((symbol) => [symbol.description ?? '', symbol] as const),
     )('its %s is that of the response', async (name, symbol) => {
       const rig = await startRig({
@@ -77,7 +77,7 @@ if (symbols.length > 0) {
       expect(await response.text()).toBe('body')
     })
 
-    test('a Response whose body was read has no body in its state', async () => {
+    it('a Response whose body was read has no body in its state', async () => {
       const rig = await startRig({ onRequest: (stream) => stream.respond() })
       const response = await rig.get('/')
       await response.text()
@@ -87,7 +87,7 @@ if (symbols.length > 0) {
       }
     })
 
-    test('a Response without a body gives a state without one', async () => {
+    it('a Response without a body gives a state without one', async () => {
       const rig = await startRig({
         onRequest(stream) {
           stream.head(204)

@@ -1,7 +1,7 @@
 /** The members of a Response of fetch, compared with one of Node's own. */
 
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Rig } from './body-support-rig.ts'
 import { sendBytes, startRig, toReason, toStream } from './body-support-rig.ts'
 
@@ -71,7 +71,7 @@ function describeMember(value: object, name: string): unknown {
 }
 
 describe('when the members of a Response are read', () => {
-  test('it is one of the global class', async () => {
+  it('it is one of the global class', async () => {
     const response = await get()
     expect(response).toBeInstanceOf(Response)
     expect(response.constructor).toBe(Response)
@@ -80,21 +80,21 @@ describe('when the members of a Response are read', () => {
     expect(`${response}`).toBe('[object Response]')
   })
 
-  test('it has no members of its own', async () => {
+  it('it has no members of its own', async () => {
     const response = await get()
     expect(Reflect.ownKeys(response)).toEqual([])
     expect(JSON.stringify(response)).toBe(JSON.stringify(new Response()))
   })
 
-  test("`for in` gives the names that one of Node's own has", async () => {
+  it("`for in` gives the names that one of Node's own has", async () => {
     expect(names(await get()).sort()).toEqual(names(new Response()).sort())
   })
 
-  test.each(names(Response.prototype))("%s is described as that of Node's own", async (name) => {
+  it.each(names(Response.prototype))("%s is described as that of Node's own", async (name) => {
     expect(describeMember(await get(), name)).toEqual(describeMember(new Response(), name))
   })
 
-  test('inspect() shows its status, its URL and its headers', async () => {
+  it('inspect() shows its status, its URL and its headers', async () => {
     const response = await get()
     const shown = inspect(response)
     expect(shown).toContain('status: 200')
@@ -105,26 +105,26 @@ describe('when the members of a Response are read', () => {
     expect(await response.text()).toBe(WHOLE)
   })
 
-  test('assigning to what is read-only throws, in strict mode', async () => {
+  it('assigning to what is read-only throws, in strict mode', async () => {
     const response = await get()
     expect(() => Object.assign(response, { status: 1 })).toThrow(TypeError)
     expect(response.status).toBe(200)
   })
 
-  test('its methods throw for another object', async () => {
+  it('its methods throw for another object', async () => {
     const response = await get()
     expect(Reflect.get(response, 'status')).toBe(200)
     expect(await toReason((async () => Reflect.apply(response.text, {}, []))())).toBeInstanceOf(TypeError)
   })
 
-  test('its prototype has no state', async () => {
+  it('its prototype has no state', async () => {
     const prototype = Object.getPrototypeOf(await get())
     expect(() => prototype.status).toThrow(TypeError)
   })
 })
 
 describe('when its headers are read', () => {
-  test('they are Headers', async () => {
+  it('they are Headers', async () => {
     const { headers } = await get()
     expect(headers).toBeInstanceOf(Headers)
     expect(headers.constructor).toBe(Headers)
@@ -140,18 +140,18 @@ describe('when its headers are read', () => {
     expect(inspect(headers)).toContain('text/plain')
   })
 
-  test('they are the same ones each time', async () => {
+  it('they are the same ones each time', async () => {
     const response = await get()
     expect(response.headers).toBe(response.headers)
   })
 
-  test.each(['append', 'set', 'delete'] as const)('%s() throws, and changes nothing', async (method) => {
+  it.each(['append', 'set', 'delete'] as const)('%s() throws, and changes nothing', async (method) => {
     const { headers } = await get()
     expect(() => headers[method]('content-type', 'b')).toThrow(TypeError)
     expect(headers.get('content-type')).toBe('text/plain')
   })
 
-  test('a copy can be changed', async () => {
+  it('a copy can be changed', async () => {
     const { headers } = await get()
     const copy = new Headers(headers)
     copy.set('content-type', 'b')
@@ -166,7 +166,7 @@ describe('when its headers are read', () => {
 })
 
 describe('when it is made into another Response', () => {
-  test('by the stream and by itself as init', async () => {
+  it('by the stream and by itself as init', async () => {
     const response = await get()
     const other = new Response(response.body, response)
     expect([other.status, other.headers.get('content-type')]).toEqual([200, 'text/plain'])
@@ -174,7 +174,7 @@ describe('when it is made into another Response', () => {
     expect(response.bodyUsed).toBe(true)
   })
 
-  test('by a stream that has been piped through another', async () => {
+  it('by a stream that has been piped through another', async () => {
     const response = await get()
     const piped = toStream(response).pipeThrough(new TransformStream())
     expect(await new Response(piped, response).text()).toBe(WHOLE)
@@ -182,7 +182,7 @@ describe('when it is made into another Response', () => {
 })
 
 describe("when a method of Node's own is called on it", () => {
-  test.each([
+  it.each([
     'text',
     'json',
     'arrayBuffer',
@@ -196,7 +196,7 @@ describe("when a method of Node's own is called on it", () => {
     else expect(Object(outcome)).toMatchObject(method === 'blob' ? { size: 10 } : { byteLength: 10 })
   })
 
-  test('Response.prototype.clone() gives the right value, or a TypeError', async () => {
+  it('Response.prototype.clone() gives the right value, or a TypeError', async () => {
     const response = await get()
     const copy = await toOutcome(async () => Reflect.apply(Response.prototype.clone, response, []).text())
     if (copy instanceof Error) expect(copy).toBeInstanceOf(TypeError)
@@ -206,7 +206,7 @@ describe("when a method of Node's own is called on it", () => {
     else expect(text).toBe(WHOLE)
   })
 
-  test('the getter of its status gives the right value, or a TypeError', async () => {
+  it('the getter of its status gives the right value, or a TypeError', async () => {
     const response = await get()
     const getter = Object.getOwnPropertyDescriptor(Response.prototype, 'status')?.get
     if (getter === undefined) throw new Error('There is none')
@@ -217,7 +217,7 @@ describe("when a method of Node's own is called on it", () => {
 })
 
 describe('when it is a WebAssembly module', () => {
-  test('compileStreaming() takes it', async () => {
+  it('compileStreaming() takes it', async () => {
     const rig = await start()
     const compiled = compileStreaming(rig.get('/module'))
     await rig.arrived('/module')
@@ -228,13 +228,13 @@ describe('when it is a WebAssembly module', () => {
     expect(await compiled).toBeInstanceOf(Module)
   })
 
-  test('compileStreaming() refuses one of another type', async () => {
+  it('compileStreaming() refuses one of another type', async () => {
     expect(await toReason(compileStreaming(get()))).toBeInstanceOf(TypeError)
   })
 })
 
 describe('when its body is read', () => {
-  test('it is the same stream each time, of bytes, and neither used nor locked', async () => {
+  it('it is the same stream each time, of bytes, and neither used nor locked', async () => {
     const response = await get()
     const { body } = response
     expect(body).toBeInstanceOf(ReadableStream)
@@ -244,7 +244,7 @@ describe('when its body is read', () => {
     expect(await response.text()).toBe(WHOLE)
   })
 
-  test('a reader that has read nothing locks it, and it counts as unused', async () => {
+  it('a reader that has read nothing locks it, and it counts as unused', async () => {
     const response = await get()
     const reader = toStream(response).getReader()
     expect([response.body?.locked, response.bodyUsed]).toEqual([true, false])
@@ -254,7 +254,7 @@ describe('when its body is read', () => {
     expect(await response.text()).toBe(WHOLE)
   })
 
-  test('it counts as used after one read', async () => {
+  it('it counts as used after one read', async () => {
     const response = await get()
     const reader = toStream(response).getReader()
     await reader.read()
@@ -264,7 +264,7 @@ describe('when its body is read', () => {
     expect(() => response.clone()).toThrow(TypeError)
   })
 
-  test('text() uses and locks it at once, and only once', async () => {
+  it('text() uses and locks it at once, and only once', async () => {
     const rig = await start()
     const response = await rig.get('/open')
     const before = response.body
@@ -278,14 +278,14 @@ describe('when its body is read', () => {
     expect([response.bodyUsed, response.body?.locked]).toEqual([true, true])
   })
 
-  test('a stream that is made after text() is locked', async () => {
+  it('a stream that is made after text() is locked', async () => {
     const response = await get()
     await response.text()
     expect([response.bodyUsed, response.body?.locked]).toEqual([true, true])
     expect(await toReason(response.body?.cancel() ?? Promise.resolve())).toBeInstanceOf(TypeError)
   })
 
-  test('a 204 has none, and is read as empty, again and again', async () => {
+  it('a 204 has none, and is read as empty, again and again', async () => {
     const response = await get('/empty')
     expect(response.body).toBe(null)
     expect(await response.text()).toBe('')

@@ -4,7 +4,7 @@ import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Agent, errors, fetch } from '../../../src/index.ts'
 import type { DispatchHandler } from '../../../types/index.ts'
 import { INERT } from '../../support/clients/inert-controller.ts'
@@ -42,7 +42,7 @@ afterAll(async () => {
 afterEach(() => vi.unstubAllGlobals())
 
 describe('when the global Response is no usable class', () => {
-  test.each([
+  it.each([
     ['missing', undefined],
     ['a function without a prototype', () => {}],
     [
@@ -58,7 +58,7 @@ describe('when the global Response is no usable class', () => {
     await expect(fetch(`${origin}/`, { dispatcher: agent })).rejects.toThrow(new TypeError('fetch failed'))
   })
 
-  test('does not change the class of earlier responses', async () => {
+  it('does not change the class of earlier responses', async () => {
     const response = await fetch(`${origin}/`, { dispatcher: agent })
     const { Response } = globalThis
     vi.stubGlobal('Response', class Other {})
@@ -72,18 +72,18 @@ describe('when the global Response is no usable class', () => {
 describe('when a Request is an object of other code', () => {
   const shape = { [Symbol.toStringTag]: 'Request', bodyUsed: false, method: 'GET', body: null }
 
-  test('uses the defaults for missing members', async () => {
+  it('uses the defaults for missing members', async () => {
     const request = { ...shape, url: `${origin}/`, headers: new Headers({ a: 'b' }), signal: null }
     const response = await Reflect.apply(fetch, undefined, [request, { dispatcher: agent }])
     expect(response.status).toBe(200)
   })
 
-  test('refuses a body that is no web stream', async () => {
+  it('refuses a body that is no web stream', async () => {
     const request = { ...shape, url: `${origin}/`, method: 'POST', body: Buffer.from('x') }
     await expect(Reflect.apply(fetch, undefined, [request, { dispatcher: agent }])).rejects.toThrow(TypeError)
   })
 
-  test('rejects an invalid referrer, with a body as well', async () => {
+  it('rejects an invalid referrer, with a body as well', async () => {
     const request = new Request(`${origin}/`, { method: 'POST', body: 'x' })
     Object.defineProperty(request, 'referrer', { value: 'no URL' })
     await expect(fetch(request, { dispatcher: agent })).rejects.toThrow(TypeError)
@@ -91,7 +91,7 @@ describe('when a Request is an object of other code', () => {
 })
 
 describe('when the stream of a request throws as it is cancelled', () => {
-  test('rejects with the reason nevertheless', async () => {
+  it('rejects with the reason nevertheless', async () => {
     const stream = {
       locked: false,
       getReader: () => ({
@@ -116,7 +116,7 @@ describe('when the stream of a request throws as it is cancelled', () => {
 })
 
 describe('when timers are faked', () => {
-  test('gives the decoded part of a coded body', async () => {
+  it('gives the decoded part of a coded body', async () => {
     const response = await fetch(`${origin}/slow`, { dispatcher: agent })
     vi.useFakeTimers()
     try {
@@ -149,7 +149,7 @@ describe('when an interceptor hands on a controller of its own', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['without it', agent],
     ['with it', bounded],
   ])('applies maxResponseSize to the decoded body, %s', async (_what, dispatcher) => {
@@ -161,7 +161,7 @@ describe('when an interceptor hands on a controller of its own', () => {
 })
 
 describe('when an init has getters', () => {
-  test('calls each of them once', async () => {
+  it('calls each of them once', async () => {
     const asked: string[] = []
     const values: Record<string, unknown> = {
       method: 'POST',
@@ -193,7 +193,7 @@ describe('when an init has getters', () => {
     expect(asked).toEqual(names)
   })
 
-  test('passes inherited members on for data: URLs', async () => {
+  it('passes inherited members on for data: URLs', async () => {
     class Init {
       get signal() {
         return AbortSignal.abort('over')
@@ -202,7 +202,7 @@ describe('when an init has getters', () => {
     await expect(fetch('data:,x', new Init())).rejects.toBe('over')
   })
 
-  test('makes a Request for data: URLs, whose getters take no other object', async () => {
+  it('makes a Request for data: URLs, whose getters take no other object', async () => {
     const init = new Request('http://a.test/', { method: 'HEAD' })
     const [response, nodes] = [await fetch('data:,x', init), await globalThis.fetch('data:,x', init)]
     expect([response.status, await response.text()]).toEqual([nodes.status, await nodes.text()])
@@ -210,7 +210,7 @@ describe('when an init has getters', () => {
 })
 
 describe('when the dispatcher is destroyed', () => {
-  test.each([
+  it.each([
     ['before the header', false],
     ['while the body is read', true],
   ])('fails its calls, %s, and nothing else', async (_when, hasHeader) => {
@@ -226,7 +226,7 @@ describe('when the dispatcher is destroyed', () => {
 })
 
 describe('when a value is of another realm', () => {
-  test.each([
+  it.each([
     ['an ArrayBuffer', 'new Uint8Array([65, 66]).buffer'],
     ['a view', 'new Uint8Array([65, 66])'],
   ])('sends the bytes of %s', async (_what, code) => {
@@ -235,7 +235,7 @@ describe('when a value is of another realm', () => {
     expect(await response.text()).toBe('AB')
   })
 
-  test('sends a stream of its bytes', async () => {
+  it('sends a stream of its bytes', async () => {
     const chunk = runInNewContext('new Uint8Array([65, 66])')
     const body = new ReadableStream({
       start(controller) {
@@ -249,7 +249,7 @@ describe('when a value is of another realm', () => {
 })
 
 describe('when a redirect leads nowhere', () => {
-  test('does not show the location in its error', async () => {
+  it('does not show the location in its error', async () => {
     const failure = await fetch(`${origin}/no-url`, { dispatcher: agent }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(TypeError)
     expect(

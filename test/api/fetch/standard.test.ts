@@ -1,7 +1,7 @@
 /** The cases of the Fetch standard, for our fetch and for Node's own, over both protocols. */
 
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMPLETE } from './standard-codings.ts'
 import type { SubjectName } from './standard-judge.ts'
 import { CASES, Judge, PROTOCOLS, toTitle } from './standard-judge.ts'
@@ -102,29 +102,29 @@ async function readDifferences(protocol: Protocol): Promise<Map<string, string>>
 }
 
 describe('when the cases are listed', () => {
-  test('each has a title of its own', () => {
+  it('each has a title of its own', () => {
     const titles = CASES.map(toTitle)
     expect(titles.filter((title, i) => titles.indexOf(title) !== i)).toEqual([])
   })
 
-  test('none is known that is no case', () => {
+  it('none is known that is no case', () => {
     const titles = CASES.map(toTitle)
     expect(KNOWN.filter(({ title }) => !titles.some((one) => title.test(one)))).toEqual([])
   })
 })
 
 describe.each(PROTOCOLS)('when our fetch speaks %s', (protocol) => {
-  // Not `test.each`, which cuts names off.
+  // Not `it.each`, which cuts names off.
   for (const one of CASES) {
     const title = toTitle(one)
     const known = toKnown(title, protocol)
     if (known === undefined) {
-      test(title, async () => {
+      it(title, async () => {
         const error = await judge.judge(protocol, one)
         if (error !== null) throw error
       })
     } else {
-      test(`otherwise, since ${known.reason}: ${title}`, async () => {
+      it(`otherwise, since ${known.reason}: ${title}`, async () => {
         expect(await judge.judge(protocol, one)).not.toBeNull()
       })
     }
@@ -132,7 +132,7 @@ describe.each(PROTOCOLS)('when our fetch speaks %s', (protocol) => {
 })
 
 describe.each(PROTOCOLS)('when it is compared with that of Node over %s', (protocol) => {
-  test('it passes no fewer cases', async ({ annotate }) => {
+  it('it passes no fewer cases', async ({ annotate }) => {
     const ours = (await judge.toPassed('Dodici', protocol)).size
     const nodes = (await judge.toPassed("Node's own", protocol)).size
     const differences = [...(await toDifferences(protocol))].map(([title, name]) => `${name}: ${title}`)
@@ -141,7 +141,7 @@ describe.each(PROTOCOLS)('when it is compared with that of Node over %s', (proto
     expect(ours, message).toBeGreaterThanOrEqual(nodes)
   })
 
-  test('the differences are those of docs/fetch.md', async () => {
+  it('the differences are those of docs/fetch.md', async () => {
     expect(await toDifferences(protocol)).toEqual(await readDifferences(protocol))
   })
 })

@@ -9,7 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '../../..')
@@ -64,11 +64,11 @@ describe('the public types', () => {
   let program: ts.Program
 
   describe('when the type tests are compiled', () => {
-    test('there are some', () => {
+    it('there are some', () => {
       expect(typeTests.length).toBeGreaterThan(2)
     })
 
-    test('the compiler has nothing to object, not even to undici-types', () => {
+    it('the compiler has nothing to object, not even to undici-types', () => {
       program = ts.createProgram({ rootNames: typeTests, options, host })
       // `npm run typecheck` looks at src/ itself.
       const isOther = ({ fileName }: ts.SourceFile): boolean => !fileName.startsWith(join(root, 'src/'))
@@ -77,7 +77,7 @@ describe('the public types', () => {
       expect(found.map(show)).toEqual([])
     })
 
-    test.each(typeTests)('each expected error of %s has a reason', (path) => {
+    it.each(typeTests)('each expected error of %s has a reason', (path) => {
       const bare = readFileSync(path, 'utf8')
         .split('\n')
         .filter((line) => line.includes('@ts-expect-error') && !/@ts-expect-error: \w/.test(line))
@@ -86,7 +86,7 @@ describe('the public types', () => {
   })
 
   describe('when a snippet misuses them', () => {
-    test('the compiler objects to what is wrong, and to nothing else', () => {
+    it('the compiler objects to what is wrong, and to nothing else', () => {
       const wrong = ts.createProgram({ rootNames: [wrongFile], options, host, oldProgram: program })
       const diagnostics = wrong.getSemanticDiagnostics(wrong.getSourceFile(wrongFile))
       expect(diagnostics.map((diagnostic) => show(diagnostic).split('\n')[0])).toEqual([
@@ -101,7 +101,7 @@ describe('the public types', () => {
   })
 
   describe('when they are emitted', () => {
-    test.each(listFiles(contract, '.ts'))('%s leaves nothing for the runtime', (path) => {
+    it.each(listFiles(contract, '.ts'))('%s leaves nothing for the runtime', (path) => {
       const { outputText } = ts.transpileModule(readFileSync(path, 'utf8'), {
         compilerOptions: {
           module: ts.ModuleKind.ESNext,

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Setting } from './fetch-compiler.ts'
 import { compile } from './fetch-compiler.ts'
 
@@ -40,7 +40,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
   const setting: Setting = { nodeTypes, declarations: 'index.d.ts' }
 
   describe('when they meet fetch, and undici 6, 7 and 8', () => {
-    test('the compiler has nothing to object, not even to a library', () => {
+    it('the compiler has nothing to object, not even to a library', () => {
       const { errors, files } = compile(setting, null, 'all')
       expect(errors).toEqual([])
       // It has looked at what it was to look at: the package, and no other Node's types.
@@ -55,7 +55,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
       )
     })
 
-    test('nor has one that is strict and nothing more, with those of CommonJS', () => {
+    it('nor has one that is strict and nothing more, with those of CommonJS', () => {
       expect(compile({ ...setting, declarations: 'index.d.cts', isPlain: true }, null, 'own').errors).toEqual(
         [],
       )
@@ -63,7 +63,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
   })
 
   describe('when something is wrong', () => {
-    test('the compiler objects to that, and to nothing else', () => {
+    it('the compiler objects to that, and to nothing else', () => {
       expect(compile(setting, SNIPPET, 'own').errors.map((error) => error.split('\n')[0])).toEqual([
         expect.stringMatching(
           /^test\/api\/types\/snippet\.test-d\.ts:4: TS2769: No overload|:4: TS\d+: .*'URL'/,
@@ -74,7 +74,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
       ])
     })
 
-    test('the compiler objects to a dispatch() that takes one shape of handlers alone', () => {
+    it('the compiler objects to a dispatch() that takes one shape of handlers alone', () => {
       const { errors } = compile({ ...setting, mutate: takeOneShape }, SNIPPET, 'own')
       expect(errors.join('\n')).toMatch(/^test\/api\/types\/snippet\.test-d\.ts:3: /)
     })
@@ -82,7 +82,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
 })
 
 for (const version of ['6', '7', '8'])
-  test(`the undici ${version} that is tried is one`, () => {
+  it(`the undici ${version} that is tried is one`, () => {
     const name = version === '7' ? 'undici' : `undici-${version}`
     expect(readVersion(`node_modules/${name}/package.json`)).toMatch(new RegExp(`^${version}\\.`))
   })

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   CONNECT_OPTIONS,
   DISPATCHER_OPTIONS,
@@ -56,7 +56,7 @@ function readNames(module: string): Map<string, string[]> {
 describe.each(['undici-6', 'undici', 'undici-8'])('%s', (module) => {
   const names = readNames(module)
 
-  test.each(Object.entries(KINDS))('has no option that Dodici does not know: %s', (kind, { known }) => {
+  it.each(Object.entries(KINDS))('has no option that Dodici does not know: %s', (kind, { known }) => {
     const theirs = names.get(kind) ?? []
     expect(theirs.length).toBeGreaterThan(5)
     expect(theirs.filter((name) => !known.accepted.has(name) && !known.foreign.has(name))).toEqual([])

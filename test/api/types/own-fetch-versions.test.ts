@@ -1,7 +1,7 @@
 /** Dodici's own `fetch` in place of the global one, under each `@types/node`, with a browser's types and without. */
 
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Setting } from './fetch-compiler.ts'
 import { compile } from './fetch-compiler.ts'
 
@@ -54,7 +54,7 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
   const common: Setting = { nodeTypes, declarations: 'index.d.cts', isPlain: true }
 
   describe('when Node is all there is', () => {
-    test('it is what the global one is, takes what it should, and refuses the rest', () => {
+    it('it is what the global one is, takes what it should, and refuses the rest', () => {
       const { errors, files } = compile(setting, OWN, 'all')
       expect(errors).toEqual([])
       expect(domOf(files)).toEqual([])
@@ -62,11 +62,11 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
       expect(files).toContain(`node_modules/@types/${nodeTypes}/globals.d.ts`)
     })
 
-    test('so it is with those of CommonJS, and a compiler that is strict and nothing more', () => {
+    it('so it is with those of CommonJS, and a compiler that is strict and nothing more', () => {
       expect(compile(common, OWN, 'own').errors).toEqual([])
     })
 
-    test('libraries take it for theirs', () => {
+    it('libraries take it for theirs', () => {
       const { errors, files } = compile(setting, LIBRARIES, 'own')
       expect(errors).toEqual([])
       expect(domOf(files)).toEqual([])
@@ -74,14 +74,14 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
   })
 
   describe('when there are the types of a browser too', () => {
-    test('it is what the global one is, and ofetch takes it for its own', () => {
+    it('it is what the global one is, and ofetch takes it for its own', () => {
       const text = withLibs(OWN + OFETCH, 'dom', 'dom.iterable', 'dom.asynciterable')
       const { errors, files } = compile(setting, text, 'own')
       expect(errors).toEqual([])
       expect(domOf(files)).toHaveLength(1)
     })
 
-    test('it is, when a Headers of theirs is nothing to iterate over', () => {
+    it('it is, when a Headers of theirs is nothing to iterate over', () => {
       const { errors, files } = compile(common, withLibs(OWN, 'dom'), 'own')
       expect(errors).toEqual([])
       expect(files.filter((file) => file.endsWith('/lib.dom.iterable.d.ts'))).toEqual([])
@@ -93,11 +93,11 @@ describe('the published types of our fetch, when one of them is another', () => 
   const setting: Setting = { nodeTypes: 'node', declarations: 'index.d.ts' }
   const head = 'declare function fetch(input: string | URL | RequestLike, init?: FetchInit | null)'
 
-  test('there is nothing to object to a snippet before that', () => {
+  it('there is nothing to object to a snippet before that', () => {
     expect(compile(setting, SNIPPET, 'own').errors).toEqual([])
   })
 
-  test.each([
+  it.each([
     { what: 'no Request is taken', part: head, other: head.replace(' | RequestLike', ''), at: ['3', '4'] },
     {
       what: 'an init is a text',

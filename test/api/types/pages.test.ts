@@ -1,6 +1,6 @@
 /** The TypeScript of README.md and docs/ that runs compiles as well. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SNIPPET_PAGES, toProgram } from '../../docs/pages/pages.ts'
 import { findSnippets, readRepository } from '../../docs/testing-page/page.ts'
 import { compile, toPath } from './snippet-compiler.ts'
@@ -15,7 +15,7 @@ const FILES = SNIPPET_PAGES.flatMap((page) =>
 )
 
 describe('the TypeScript snippets of the pages', () => {
-  test('compile, and the compiler would object to a wrong one', () => {
+  it('compile, and the compiler would object to a wrong one', () => {
     const right = {
       path: toPath('right'),
       text: toProgram({ info: 'run client', code: "client.request({ path: '/', method: 'GET' })" }),

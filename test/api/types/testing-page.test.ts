@@ -1,6 +1,6 @@
 /** The snippets of docs/testing.md compile, as a user of the built package would compile them. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SNIPPETS } from '../../docs/testing-page/page.ts'
 import type { SnippetFile } from './snippet-compiler.ts'
 import { compile, toPath } from './snippet-compiler.ts'
@@ -25,12 +25,12 @@ function toFile(code: string, line: number): SnippetFile {
 describe('the snippets of docs/testing.md', () => {
   const snippets = SNIPPETS.filter(({ language }) => language === 'ts')
 
-  test('compile', () => {
+  it('compile', () => {
     expect(snippets.length).toBeGreaterThan(20)
     expect(compile(snippets.map(({ code, line }) => toFile(code, line)))).toEqual([])
   })
 
-  test('when one is wrong, the compiler objects to that one', () => {
+  it('when one is wrong, the compiler objects to that one', () => {
     const right = toFile("server.onRequest('/', (stream) => stream.refuse())", 1)
     const wrong = toFile("server.onRequest('/', (stream) => stream.headerBomb('small'))", 2)
     expect(compile([right, wrong])).toEqual([

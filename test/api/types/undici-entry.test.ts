@@ -1,6 +1,6 @@
 /** The declarations of `dodici/undici`, over those of each undici: what programs that were written for undici say. */
 
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { compile, toPath } from './snippet-compiler.ts'
 
 const NAMESPACES = `
@@ -91,7 +91,7 @@ export const wrong: never = undici
 
 const PROGRAMS = { NAMESPACES, TIMEOUTS, DECORATORS, FETCHES, DISPATCHERS, WRONG }
 
-test.each(['undici-6', 'undici', 'undici-8'])('over the types of %s, programs compile', (undici) => {
+it.each(['undici-6', 'undici', 'undici-8'])('over the types of %s, programs compile', (undici) => {
   const files = Object.entries(PROGRAMS).map(([name, text]) => ({ path: toPath(name), text }))
   const errors = compile(files, undici)
   // That the compiler has that undici, and no other.

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { inTurn } from '../../support/clocks/sample.ts'
 import { listen } from '../../support/servers/listen.ts'
 import { startServer } from '../../support/servers/server.ts'
@@ -109,7 +109,7 @@ async function play(outfile: string): Promise<Printed> {
 const toFormats = (bundler: Bundler, turn: number) => inTurn(FORMATS, names.indexOf(bundler) + turn)
 
 describe.each(names)('bundled by %s', (bundler) => {
-  test.each(FORMATS)('as %s runs with undici beside it', async (format) => {
+  it.each(FORMATS)('as %s runs with undici beside it', async (format) => {
     const project = makeProject('undici 7')
     const order = { bundler, format, isExternal: true, source: PROGRAM, project }
     const { folder, outfile, warnings } = await bundle(order)
@@ -120,7 +120,7 @@ describe.each(names)('bundled by %s', (bundler) => {
     expect(await play(outfile)).toEqual({ stdout: PRINTED, stderr: '' })
   })
 
-  test.each(
+  it.each(
     toFormats(bundler, 0),
   )('as %s says that undici is not installed where it is not', async (format) => {
     const project = makeProject(null)
@@ -135,7 +135,7 @@ describe.each(names)('bundled by %s', (bundler) => {
     if (!isVites) expect([code, cause]).toEqual(['MODULE_NOT_FOUND', "Cannot find module 'undici'"])
   })
 
-  test.each(toFormats(bundler, 1))('as %s tells any other failure as it is', async (format) => {
+  it.each(toFormats(bundler, 1))('as %s tells any other failure as it is', async (format) => {
     const project = makeProject(null)
     const { folder, outfile } = await bundle({ bundler, format, isExternal: true, source: PROBE, project })
     const undici = join(folder, 'node_modules/undici')
@@ -150,7 +150,7 @@ describe.each(names)('bundled by %s', (bundler) => {
 
 // rollup by itself follows no CommonJS.
 describe.each(names.filter((bundler) => bundler !== 'rollup'))('bundled by %s', (bundler) => {
-  test.each(toFormats(bundler, 1))('runs with undici in it, as %s', async (format) => {
+  it.each(toFormats(bundler, 1))('runs with undici in it, as %s', async (format) => {
     const project = makeProject('undici 7')
     const { outfile } = await bundle({ bundler, format, isExternal: false, source: PROGRAM, project })
     expect(await play(outfile)).toEqual({ stdout: PRINTED, stderr: '' })
@@ -164,7 +164,7 @@ describe.each(names.filter((bundler) => bundler !== 'rollup'))('bundled by %s', 
         isMinified,
       })),
     )
-    test.each(
+    it.each(
       cases,
     )('$made in it, minified: $isMinified › its Agent serves HTTP/1.1, whatever the name of its class', async ({
       made,

@@ -1,7 +1,7 @@
 /** What is undici's own, of each version, over dispatchers of Dodici. */
 
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LOADABLE, makeProject, run } from './rig.ts'
 import { startServers } from './servers.ts'
 
@@ -13,7 +13,7 @@ const FROM_7 = ['snapshotAgent', 'cacheStores', 'roundRobinPool']
 describe.each(LOADABLE)('with %s', (version) => {
   const names = CASES.filter((name) => version !== 'undici 6' || !FROM_7.includes(name))
 
-  test.each(names)('%s', async (name) => {
+  it.each(names)('%s', async (name) => {
     const servers = await startServers()
     try {
       const { stdout } = await run(makeProject(version), source, { ...servers.addresses, CASE: name })
@@ -24,7 +24,7 @@ describe.each(LOADABLE)('with %s', (version) => {
   })
 })
 
-test('there are cases', () => {
+it('there are cases', () => {
   expect(CASES).toEqual(expect.arrayContaining(FROM_7))
   expect(CASES.length).toBeGreaterThan(18)
 })

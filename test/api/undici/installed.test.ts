@@ -1,6 +1,6 @@
 /** What is said of undici, by how it went to load it. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Installed } from '../../../src/undici/installed.ts'
 import { toInstalled, toMajor, toReason } from '../../../src/undici/installed.ts'
 import { LOADABLE, UNDICIS } from './rig.ts'
@@ -80,7 +80,7 @@ const names = {
 }
 
 describe.each(Object.entries(MISSING))('undici is missing, in the words of %s', (_tool, cause) => {
-  test.each(Object.entries(REFUSALS))('with another way that is none in %s', (_where, refusal) => {
+  it.each(Object.entries(REFUSALS))('with another way that is none in %s', (_where, refusal) => {
     for (const found of [[{ cause }], [{ cause: refusal }, { cause }], [{ cause }, { cause: refusal }]]) {
       const installed = toInstalled(found)
       expect(installed).toEqual({ state: 'missing', cause })
@@ -93,7 +93,7 @@ describe.each(Object.entries(MISSING))('undici is missing, in the words of %s', 
 })
 
 describe.each(Object.entries(BROKEN))('undici is there, and %s', (_what, cause) => {
-  test.each([undefined, '8.99.0'])('its version being %s', (version) => {
+  it.each([undefined, '8.99.0'])('its version being %s', (version) => {
     const found = version === undefined ? { cause } : { cause, version }
     for (const all of [[found], [{ cause: NO_REQUIRE }, found], [found, { cause: MISSING.Node }]]) {
       const installed = toInstalled(all)
@@ -108,13 +108,13 @@ describe.each(Object.entries(BROKEN))('undici is there, and %s', (_what, cause) 
   })
 })
 
-test.each(
+it.each(
   Object.entries(REFUSALS),
 )('where there is no way at all, such as in %s, nothing is said to be missing', (_where, cause) => {
   expect(toInstalled([{ cause }])).toEqual({ state: 'broken', version: null, cause })
 })
 
-test('the way that has found undici decides', () => {
+it('the way that has found undici decides', () => {
   const version = '7.30.2'
   expect(toInstalled([{ cause: NO_REQUIRE }, { names, version }])).toEqual({
     state: 'loaded',
@@ -131,7 +131,7 @@ test('the way that has found undici decides', () => {
 describe('a module of that name that has no dispatchers, such as that of Bun', () => {
   const shadow = { Agent: class {} }
 
-  test('hides the installed undici', () => {
+  it('hides the installed undici', () => {
     expect(toInstalled([{ names: shadow, version: '7.30.2' }])).toMatchObject({
       state: 'broken',
       version: '7.30.2',
@@ -139,12 +139,12 @@ describe('a module of that name that has no dispatchers, such as that of Bun', (
     })
   })
 
-  test('without an installed one is none', () => {
+  it('without an installed one is none', () => {
     expect(toInstalled([{ names: shadow }])).toMatchObject({ state: 'missing' })
   })
 })
 
-test('a name that the loaded undici lacks says which one has it', () => {
+it('a name that the loaded undici lacks says which one has it', () => {
   const reasons = ['6.29.1', null].map((version): Installed => ({ state: 'loaded', names, version }))
   expect(reasons.map((installed) => toReason('ping', installed).message)).toEqual([
     'undici 6.29.1 has no ping: undici 7 or 8 has it',
@@ -152,7 +152,7 @@ test('a name that the loaded undici lacks says which one has it', () => {
   ])
 })
 
-test.each(LOADABLE)('the major version of %s is known without its package.json', async (version) => {
+it.each(LOADABLE)('the major version of %s is known without its package.json', async (version) => {
   const loaded: object = await import(UNDICIS[version])
   expect(toMajor(loaded, null)).toBe(Number(version.at(-1)))
   expect(toMajor({}, '7.30.2')).toBe(7)

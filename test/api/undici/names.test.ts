@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Major } from '../../../src/undici/names.ts'
 import { NAMES } from '../../../src/undici/names.ts'
 import { LOADABLE, makeProject, run, UNDICIS } from './rig.ts'
@@ -15,13 +15,13 @@ const owned = (owner: string) => [...NAMES].filter(([, name]) => name.owner === 
 describe.each(LOADABLE)('%s', (version) => {
   const major = Number(version.at(-1)) as Major
 
-  test('has each name of the table, and no other', () => {
+  it('has each name of the table, and no other', () => {
     const theirs: object = require(UNDICIS[version])
     const ours = [...NAMES].filter(([, { since }]) => since.includes(major)).map(([name]) => name)
     expect(ours.sort()).toEqual(Object.keys(theirs).sort())
   })
 
-  test('gives dodici/undici the names that are its own, and Dodici and Node theirs', async () => {
+  it('gives dodici/undici the names that are its own, and Dodici and Node theirs', async () => {
     const source = `
       import dodiciUndici, * as entry from 'dodici/undici'
       import * as dodici from 'dodici'
@@ -42,7 +42,7 @@ describe.each(LOADABLE)('%s', (version) => {
     expect(list.node).toEqual(expect.arrayContaining(owned('node')))
   })
 
-  test('lacks names, which say what has them', async () => {
+  it('lacks names, which say what has them', async () => {
     const lacking = owned('undici').filter((name) => !NAMES.get(name)?.since.includes(major))
     expect(lacking).not.toEqual([])
     const source = `
@@ -74,7 +74,7 @@ const USES = `
   console.log(Object.keys(entry).length)`
 
 describe('without undici', () => {
-  test('each name of its says what to install, when it is used', async () => {
+  it('each name of its says what to install, when it is used', async () => {
     const lines = (await run(makeProject(null), USES)).stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(owned('undici').length * 4 + 2)
     for (const line of lines.slice(0, -1)) {
@@ -84,7 +84,7 @@ describe('without undici', () => {
     expect(Number(lines.at(-1))).toBeGreaterThan(NAMES.size)
   })
 
-  test('what is ours works', async () => {
+  it('what is ours works', async () => {
     const source = `
       import { Client, errors, fetch, install, request, Response, setGlobalOrigin } from 'dodici/undici'
       const error = await request('https://localhost:65534').catch((reason) => reason)
@@ -96,7 +96,7 @@ describe('without undici', () => {
   })
 })
 
-test('what stands for a missing name can be looked at', async () => {
+it('what stands for a missing name can be looked at', async () => {
   const source = `
     const { interceptors, WebSocket } = require('dodici/undici')
     console.log({} instanceof WebSocket, JSON.stringify({ WebSocket }), await Promise.resolve(interceptors) === interceptors)
@@ -108,7 +108,7 @@ test('what stands for a missing name can be looked at', async () => {
 })
 
 describe('with an undici that does not load', () => {
-  test('each name of its has the cause', async () => {
+  it('each name of its has the cause', async () => {
     const folder = makeProject(null)
     const broken = join(folder, 'node_modules/undici')
     mkdirSync(broken)
@@ -123,7 +123,7 @@ describe('with an undici that does not load', () => {
   })
 })
 
-test('the built classes have their names', async () => {
+it('the built classes have their names', async () => {
   const source = `
     const { Agent, Client, Dispatcher, Pool } = require('dodici')
     const composed = new Agent().compose([])
@@ -132,7 +132,7 @@ test('the built classes have their names', async () => {
   expect(stdout).toBe('Agent,Client,Dispatcher,Pool,Agent\n')
 })
 
-test('the table of docs/migrating.md names each', () => {
+it('the table of docs/migrating.md names each', () => {
   const docs = readFileSync(new URL('../../../docs/migrating.md', import.meta.url), 'utf8')
   const [, section = ''] = /^## From undici$(.*?)^## /ms.exec(docs) ?? []
   const rows = section.split('\n').filter((line) => line.startsWith('| '))

@@ -2,7 +2,7 @@
  * Eight programs that were written for undici 8. With the import changed, and nothing else, they print the same.
  */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findNodeForUndici8, makeProject, readProgram, run } from './rig.ts'
 import { startServers } from './servers.ts'
 
@@ -19,7 +19,7 @@ async function print(source: string): Promise<string[]> {
 }
 
 describe('programs written for undici 8', () => {
-  test.each(PROGRAMS)('print the same with the import changed to dodici/undici: %s', async (name) => {
+  it.each(PROGRAMS)('print the same with the import changed to dodici/undici: %s', async (name) => {
     const source = readProgram(name)
     const changed = source.replace("from 'undici'", "from 'dodici/undici'")
     expect(changed).not.toBe(source)

@@ -4,7 +4,7 @@ import { createServer, request as sendPlain } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { listen } from '../../support/servers/listen.ts'
 import { toCertificate } from '../../support/servers/server.ts'
 import { LOADABLE, makeProject, run } from './rig.ts'
@@ -88,7 +88,7 @@ async function play(program: string, version: (typeof LOADABLE)[number]): Promis
 }
 
 describe.each(LOADABLE)('over %s', (version) => {
-  test.each([
+  it.each([
     'ProxyAgent',
     'EnvHttpProxyAgent',
   ])('%s does the same with dispatchers of this entry', async (agent) => {

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runNodeWith } from '../../support/clients/child.ts'
 import type { Serve } from '../../support/clients/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
@@ -69,11 +69,11 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
 const OTHERS = ['download', 'proxy']
 
 describe('the example', () => {
-  test.each(Object.entries(LINES))('%s prints what it promises', async (name, lines) => {
+  it.each(Object.entries(LINES))('%s prints what it promises', async (name, lines) => {
     expect(await run(name, serve.plain)).toEqual(lines)
   })
 
-  test('download leaves a whole file, and nothing beside it', async () => {
+  it('download leaves a whole file, and nothing beside it', async () => {
     const file = join(folder, 'download')
     const lines = await run('download', `${serve.plain}/bytes/1000000`, file)
     expect(lines).toEqual(['25 %', '50 %', '75 %', '100 %', `1000000 bytes in ${file}`])
@@ -81,7 +81,7 @@ describe('the example', () => {
     expect(readdirSync(folder)).not.toContain('download.part')
   })
 
-  test('proxy goes through its proxy, and is refused without credentials', async () => {
+  it('proxy goes through its proxy, and is refused without credentials', async () => {
     expect(await run('proxy', serve.secure)).toEqual([
       'the proxy opens a tunnel',
       'a response over HTTP/2.0',
@@ -89,7 +89,7 @@ describe('the example', () => {
     ])
   })
 
-  test('is in the list of examples/README.md, which has the command of each', async () => {
+  it('is in the list of examples/README.md, which has the command of each', async () => {
     const page = await readFile(join(examples, 'README.md'), 'utf8')
     const files = readdirSync(examples).filter((name) => name !== 'README.md')
     for (const name of files) expect(page).toContain(`(${name})`)

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readRepository } from '../testing-page/page.ts'
 
 const page = readRepository('README.md')
@@ -52,11 +52,11 @@ const INSTALLED = PACKAGES.flatMap((name, column) => {
 })
 
 describe('README.md', () => {
-  test('has 250 lines at most', () => {
+  it('has 250 lines at most', () => {
     expect(page.trimEnd().split('\n').length).toBeLessThanOrEqual(250)
   })
 
-  test('says in its first 40 lines how to try Dodici, how to test it and how to have it', () => {
+  it('says in its first 40 lines how to try Dodici, how to test it and how to have it', () => {
     const { version, scripts }: { version: string; scripts: Record<string, string> } = JSON.parse(
       readRepository('package.json'),
     )
@@ -73,7 +73,7 @@ describe('README.md', () => {
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['demo', 'test', 'prepare', 'prepack']))
   })
 
-  test('has the right outcomes of docs/faults.md', () => {
+  it('has the right outcomes of docs/faults.md', () => {
     const others = ['undici', 'got', 'axios', 'node:http2', 'connect-node'].map((client) => {
       const { right, later } = toOutcomes(client)
       return right === later ? `${right}` : `${right}; ${later} later`
@@ -90,7 +90,7 @@ describe('README.md', () => {
     expect(page.replaceAll('\n  ', ' ')).toContain(sentence)
   })
 
-  test.each([
+  it.each([
     'docs/engines.md',
     'docs/README.md',
   ])('is at one with %s about how many faults there are', (name) => {
@@ -98,7 +98,7 @@ describe('README.md', () => {
     expect(told.map(([, number]) => number)).toEqual([count])
   })
 
-  test('is at one with docs/engines.md about the outcomes of both engines', () => {
+  it('is at one with docs/engines.md about the outcomes of both engines', () => {
     const { right, late } = toOutcomes('dodici (wire)')
     const node = toOutcomes('dodici (node)')
     const text = readRepository('docs/engines.md').replaceAll('\n  ', ' ')
@@ -108,13 +108,13 @@ describe('README.md', () => {
 })
 
 describe.each(INSTALLED)('of $client README.md says', ({ client, column, manifest }) => {
-  test('the version that is compared', () => {
+  it('the version that is compared', () => {
     expect(page).toContain(`\n| | ${CLIENTS.join(' | ')} |\n`)
     const [, version = ''] = client.split(' ')
     expect(`${manifest.version}.`).toMatch(new RegExp(`^${version.replace('.', '\\.')}\\.`))
   })
 
-  test('how many packages it depends on', () => {
+  it('how many packages it depends on', () => {
     const { dependencies = {}, peerDependencies = {} } = manifest
     const count = Object.keys({ ...dependencies, ...peerDependencies }).length
     const said = toCells(page, 'Dependencies')[column] ?? ''
@@ -122,7 +122,7 @@ describe.each(INSTALLED)('of $client README.md says', ({ client, column, manifes
     expect(said).toBe(expected[count] ?? `${count}`)
   })
 
-  test('the lines of Node that it is for', () => {
+  it('the lines of Node that it is for', () => {
     const [, oldest] = /^>=(\d+(?:\.[1-9]\d*)?)/.exec(manifest.engines?.node ?? '') ?? []
     expect(toCells(page, 'Node.js')[column]).toBe(
       oldest === undefined ? 'it names none' : `${oldest} or newer`,

@@ -1,6 +1,6 @@
 /** How the pages become those of the site (docs/site/). `test/docs/site/` looks at what is built of them. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadModule } from '../../support/clients/plain-module.ts'
 import { readRepository } from '../testing-page/page.ts'
 import { LINK_PAGES } from './pages.ts'
@@ -36,7 +36,7 @@ const { toSitePath, toSiteLink, toSiteMarkdown, toScheme } = await loadModule<Gu
 const { toHome } = await loadModule<Home>('docs/site/build/home.mjs')
 
 describe('the sidebar of the site', () => {
-  test('has every page, each in one group', () => {
+  it('has every page, each in one group', () => {
     const pages = toGroups(readRepository(LIST)).flatMap((group) => group.pages)
     expect(pages.length).toBeGreaterThan(20)
     expect(new Set(pages).size).toBe(pages.length)
@@ -44,7 +44,7 @@ describe('the sidebar of the site', () => {
     expect(LINK_PAGES.filter((page) => !pages.includes(page) && !others.includes(page))).toEqual([])
   })
 
-  test('is in the order of docs/README.md', () => {
+  it('is in the order of docs/README.md', () => {
     const list = '[c](c.md) [a](a.md) [r](../R.md)'
     expect(toGroups(list, { X: ['docs/a.md', 'docs/c.md'], Y: ['R.md'] })).toEqual([
       { text: 'X', pages: ['docs/c.md', 'docs/a.md'] },
@@ -52,7 +52,7 @@ describe('the sidebar of the site', () => {
     ])
   })
 
-  test.each([
+  it.each([
     ['in no group', { X: ['docs/a.md'] }, 'docs/b.md is in no group'],
     ['in two groups', { X: ['docs/a.md', 'docs/b.md'], Y: ['docs/a.md'] }, 'docs/a.md is in two groups'],
     ['that is nowhere', { X: ['docs/a.md', 'docs/b.md', 'docs/c.md'] }, "docs/c.md isn't on docs/README.md"],
@@ -62,7 +62,7 @@ describe('the sidebar of the site', () => {
 })
 
 describe('a page of the site', () => {
-  test.each([
+  it.each([
     ['docs/start.md', 'cli.md#files', '/cli.md#files'],
     ['docs/start.md', '#a-request', '#a-request'],
     ['docs/start.md', '../SECURITY.md#every-limit', '/security-policy.md#every-limit'],
@@ -81,13 +81,13 @@ describe('a page of the site', () => {
     expect(toSiteLink(page, link)).toBe(target)
   })
 
-  test('has the links changed, the marks of code taken off, and the code as it was', () => {
+  it('has the links changed, the marks of code taken off, and the code as it was', () => {
     const text = 'A [b](c.md).\n\n```js run client\n// [d](e.md)\n```\n\n```\nf\n```\n'
     const changed = 'A [b](/c.md).\n\n```js\n// [d](e.md)\n```\n\n```text\nf\n```\n'
     expect(toSiteMarkdown('docs/x.md', text)).toBe(changed)
   })
 
-  test('has a chart once for each colour scheme', () => {
+  it('has a chart once for each colour scheme', () => {
     const text = toSiteMarkdown('docs/performance.md', '![CPU](../bench/recorded/readme-cpu.svg)\n')
     expect(text).toContain('![CPU](/charts/readme-cpu-light.svg){.light-only}')
     expect(text).toContain('![CPU](/charts/readme-cpu-dark.svg){.dark-only}')
@@ -97,7 +97,7 @@ describe('a page of the site', () => {
     expect(toScheme(svg, 'dark')).not.toContain('prefers-color-scheme')
   })
 
-  test('is one for each page of the repository', () => {
+  it('is one for each page of the repository', () => {
     expect(['docs/internals/undici.md', 'examples/README.md', 'bench/NOTES.md'].map(toSitePath)).toEqual([
       'internals/undici.md',
       'examples.md',
@@ -110,7 +110,7 @@ describe('the home page of the site', () => {
   const readme = readRepository('README.md')
   const home = toHome(readme)
 
-  test('has the sentence, the three points and the first snippet of README.md', () => {
+  it('has the sentence, the three points and the first snippet of README.md', () => {
     const { hero, features }: FrontMatter = JSON.parse(home.split('\n')[1] ?? '')
     expect(hero.tagline).toMatch(/^Dodici is an HTTP client .*\.$/)
     const pages = features.map(({ link }) => `docs${link.replace(/#.*/, '')}.md`)
@@ -125,7 +125,7 @@ describe('the home page of the site', () => {
     expect(home).toContain("const client = new Client('http://localhost:8080')")
   })
 
-  test.each([
+  it.each([
     ['a point', /^- \*\*Safe retries[\s\S]+?(?=\n\n)/m, '2 points'],
     ['the chart', /^!\[.*$/m, 'lacks a chart'],
     ['the first request', /^## A first request$/m, "no section 'A first request'"],

@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Serve } from '../../support/clients/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
 import { findSnippets, readRepository } from '../testing-page/page.ts'
@@ -75,12 +75,12 @@ const toPackages = ({ code, page, line, text }: (typeof SNIPPETS)[number]) =>
     .filter(({ name }) => !name.startsWith('node:') && name.split('/')[0] !== 'dodici')
 
 describe('the snippets', () => {
-  test('are found', () => {
+  it('are found', () => {
     expect(SNIPPETS.filter(({ page }) => page === 'README.md')).toHaveLength(6)
     expect(RUN.length).toBeGreaterThan(20)
   })
 
-  test('are all marked: run, or what they need', () => {
+  it('are all marked: run, or what they need', () => {
     const unmarked = SNIPPETS.filter(({ info }) => !isMark(info)).map(
       ({ page, line, info }) => `${page}:${line} '${info}'`,
     )
@@ -88,19 +88,17 @@ describe('the snippets', () => {
     expect(['', 'runs', 'run no', 'needs:', 'needs: ', 'run client'].filter(isMark)).toEqual(['run client'])
   })
 
-  test('of README.md all run', () => {
+  it('of README.md all run', () => {
     expect(NEEDY.filter(({ page }) => page === 'README.md')).toEqual([])
   })
 
-  test.each(NEEDY)('$page:$line: the page says what it needs, $info', ({ info, text }) => {
+  it.each(NEEDY)('$page:$line: the page says what it needs, $info', ({ info, text }) => {
     const [, what = ''] = info.split('needs: ')
     const says = text.toLowerCase().includes(withoutMarks(what).toLowerCase())
     expect([what, says]).toEqual([what, true])
   })
 
-  test.each(
-    RUN.flatMap(toPackages),
-  )('$page:$line: the page says that $name has to be installed', (snippet) => {
+  it.each(RUN.flatMap(toPackages))('$page:$line: the page says that $name has to be installed', (snippet) => {
     expect(snippet.text).toMatch(
       new RegExp(
         `npm install \\S.{0,200}${withoutMarks(snippet.name)}|npm install ${withoutMarks(snippet.name)}`,
@@ -108,7 +106,7 @@ describe('the snippets', () => {
     )
   })
 
-  test('name the versions of packages that are tested', () => {
+  it('name the versions of packages that are tested', () => {
     const { devDependencies }: { devDependencies: Record<string, string> } = JSON.parse(
       readRepository('package.json'),
     )
@@ -123,13 +121,13 @@ describe('the snippets', () => {
     ).toEqual([])
   })
 
-  test.each(PARTS)('$page:$line: the page says what stands ahead of it, $info', ({ page, info }) => {
+  it.each(PARTS)('$page:$line: the page says what stands ahead of it, $info', ({ page, info }) => {
     expect(readRepository(page)).toContain(`\`${info.slice('run '.length)}\``)
   })
 })
 
 describe.concurrent('beside npx dodici serve', () => {
-  test.each(RUN)('$page:$line runs, and prints what the page says', async (snippet) => {
+  it.each(RUN)('$page:$line runs, and prints what the page says', async (snippet) => {
     const { page, line, language, prints } = snippet
     const program = toProgram(snippet)
     const code = language === 'ts' ? ts.transpile(program, COMPILER_OPTIONS) : program
@@ -137,7 +135,7 @@ describe.concurrent('beside npx dodici serve', () => {
     expect(outcome).toMatchObject({ code: 0, ...(prints === null ? {} : { stdout: prints }) })
   })
 
-  test('another text than the page has would be noticed, and so would a failure', async () => {
+  it('another text than the page has would be noticed, and so would a failure', async () => {
     const [first] = RUN
     const code = String(first?.code)
     expect((await play('other', code.replace('statusCode, ', ''))).stdout).not.toBe(first?.prints)

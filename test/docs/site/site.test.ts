@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Browser } from '../../support/clients/chromium.ts'
 import {
   lacksChromium,
@@ -43,14 +43,14 @@ const pages: ReadonlyMap<string, Page> = isLacking ? new Map() : readPages()
 const guides = [...pages.values()].filter((page) => !isReference(page)).map(({ path }) => path)
 
 describe.skipIf(isLacking)('the site', () => {
-  test('has the guides, and a page for each symbol', () => {
+  it('has the guides, and a page for each symbol', () => {
     const paths = [...pages.keys()]
     expect(paths).toEqual(expect.arrayContaining(['/', '/start', '/security-policy', ...REFERENCE]))
     expect(guides.length).toBeGreaterThan(25)
     expect([...pages.values()].filter(isReference).length).toBeGreaterThan(100)
   })
 
-  test('has no link that leads nowhere', () => {
+  it('has no link that leads nowhere', () => {
     const broken = [...pages.values()].flatMap((page) =>
       findBroken(page, pages).map((link) => `${page.path}: ${link}`),
     )
@@ -60,7 +60,7 @@ describe.skipIf(isLacking)('the site', () => {
     expect(findBroken(wrong, pages)).toEqual(links)
   })
 
-  test('has code of each language of the guides highlighted, and no marks behind it', () => {
+  it('has code of each language of the guides highlighted, and no marks behind it', () => {
     const plain = [...pages.values()].flatMap(({ path, html }) =>
       [...html.matchAll(/<div class="language-([^ "]*)/g)].map(([, language]) => `${path}: ${language}`),
     )
@@ -68,7 +68,7 @@ describe.skipIf(isLacking)('the site', () => {
     expect(plain.filter((line) => !known.test(line))).toEqual([])
   })
 
-  test('has an index for its search that is small enough to download', () => {
+  it('has an index for its search that is small enough to download', () => {
     expect(gzipSync(readSearchIndex(), { level: 9 }).length).toBeLessThanOrEqual(MAX_INDEX)
   })
 
@@ -121,14 +121,14 @@ describe.skipIf(isLacking)('the site', () => {
       return [...faults, ...complaints().map((complaint) => `${path}: ${complaint}`)]
     }
 
-    test.each([
+    it.each([
       ...guides,
       ...REFERENCE,
     ])('shows %s without an error, with enough contrast, and no wider than the window', async (path) => {
       expect(await look(path)).toEqual([])
     })
 
-    test('notices text that is too pale, a page that is too wide, an error, and a request to another host', async () => {
+    it('notices text that is too pale, a page that is too wide, an error, and a request to another host', async () => {
       await prefer(browser, 'light')
       await resize(browser, 360)
       await open('/start')
@@ -142,7 +142,7 @@ describe.skipIf(isLacking)('the site', () => {
       expect(complaints().join()).toContain('https://example.invalid/')
     })
 
-    test.each([
+    it.each([
       'light',
       'dark',
     ] as const)('shows the chart of the %s scheme on its home page', async (scheme) => {
@@ -168,7 +168,7 @@ describe.skipIf(isLacking)('the site', () => {
       return evaluate<string[]>(results)
     }
 
-    test.each(['GOAWAY', 'UND_ERR_HEADERS_TIMEOUT'])('finds guides that say %s', async (words) => {
+    it.each(['GOAWAY', 'UND_ERR_HEADERS_TIMEOUT'])('finds guides that say %s', async (words) => {
       await resize(browser, 1280)
       const found = (await search(words)).filter((path) => guides.includes(path))
       // Words that are alike are found as well.
@@ -176,7 +176,7 @@ describe.skipIf(isLacking)('the site', () => {
       expect(complaints()).toEqual([])
     })
 
-    test.each([
+    it.each([
       ['BodyFactory', '/reference/dodici/BodyFactory'],
       ['maxSessionBuffer', '/reference/dodici/ClientOptions'],
     ])('finds the symbol %s', async (words, path) => {
@@ -185,7 +185,7 @@ describe.skipIf(isLacking)('the site', () => {
       expect(complaints()).toEqual([])
     })
 
-    test('opens what the search has found', async () => {
+    it('opens what the search has found', async () => {
       const [first = ''] = await search('BodyFactory')
       const key = { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }
       await browser.send('Input.dispatchKeyEvent', { type: 'keyDown', ...key })

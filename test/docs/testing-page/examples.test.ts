@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { SNIPPETS } from './page.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -104,14 +104,14 @@ const BROKEN: readonly (Change & { example: Example; what: string; says: RegExp 
 ]
 
 describe.each(Object.keys(RUNNERS) as Example[])('the example %s', (example) => {
-  test('passes', async () => {
+  it('passes', async () => {
     const { code, output } = await play(example, null)
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
     // It has run.
     expect(output).toMatch(example.startsWith('rolling') ? /# pass 1\b/ : /# pass 2\b|2 passed/)
   })
 
-  test.each(BROKEN.filter((each) => each.example === example))('fails when $what', async (broken) => {
+  it.each(BROKEN.filter((each) => each.example === example))('fails when $what', async (broken) => {
     const { code, output } = await play(example, broken)
     expect(code).not.toBe(0)
     expect(output).toMatch(broken.says)
@@ -127,13 +127,13 @@ describe('the first test of docs/testing.md', () => {
     return run(folder, ['--test', '--test-reporter=tap', 'first.test.mjs'])
   }
 
-  test('passes', async () => {
+  it('passes', async () => {
     const { code: exit, output } = await playFirst(code)
     expect([exit, exit === 0 ? '' : output]).toEqual([0, ''])
     expect(output).toMatch(/# pass 1\b/)
   })
 
-  test('fails when the server refuses more often than the client asks', async () => {
+  it('fails when the server refuses more often than the client asks', async () => {
     expect(code).toContain('refuse(1)')
     const { code: exit, output } = await playFirst(code.replace('refuse(1)', 'refuse(10)'))
     expect(exit).not.toBe(0)

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../../src/index.ts'
 import * as testing from '../../../src/testing/index.ts'
 import { ALERTS } from '../../../src/testing/tls-transport.ts'
@@ -80,11 +80,11 @@ async function play(agent: dodici.Agent, origin: string, method: string, path: s
 }
 
 describe('the tables of docs/testing.md', () => {
-  test.each(Object.entries(TABLES))('have the names of %s', (name, table) => {
+  it.each(Object.entries(TABLES))('have the names of %s', (name, table) => {
     expect(findNames(PAGE, name)).toEqual(Object.keys(table))
   })
 
-  test('have the names of the header bombs', () => {
+  it('have the names of the header bombs', () => {
     // A table that has all, by its type.
     const bombs: Readonly<Record<testing.HeaderBomb, true>> = {
       references: true,
@@ -94,16 +94,16 @@ describe('the tables of docs/testing.md', () => {
     expect(findNames(PAGE, 'Header bombs')).toEqual(Object.keys(bombs))
   })
 
-  test('have the presets', () => {
+  it('have the presets', () => {
     const rows = [...PAGE.matchAll(/^\| `(\w+)\([^`]*\)` \|/gm)].map(([, name]) => name)
     expect(rows).toEqual(Object.keys(testing.presets))
   })
 
-  test('the page names each alert', () => {
+  it('the page names each alert', () => {
     expect(Object.keys(ALERTS).filter((name) => !PAGE.includes(`\`${name}\``))).toEqual([])
   })
 
-  test('a table that lacks a name, or has another, would be noticed', () => {
+  it('a table that lacks a name, or has another, would be noticed', () => {
     expect(findNames('\n### FLOODS\n\n| `a` | x |\n| `b` | y |\n\n### other\n\n| `c` |', 'FLOODS')).toEqual([
       'a',
       'b',
@@ -114,7 +114,7 @@ describe('the tables of docs/testing.md', () => {
 describe('the quotes of docs/testing.md', () => {
   const quotes = SNIPPETS.filter(({ file }) => file !== null)
 
-  test('are those of all examples', () => {
+  it('are those of all examples', () => {
     expect(quotes.map(({ file }) => file).sort()).toEqual(
       ['jest.test.cjs', 'node.test.mjs', 'rolling-restart.test.mjs', 'shop.mjs', 'vitest.test.ts'].map(
         (name) => `examples/testing/${name}`,
@@ -122,13 +122,13 @@ describe('the quotes of docs/testing.md', () => {
     )
   })
 
-  test.each(quotes)('$file is quoted as it is', ({ file, code }) => {
+  it.each(quotes)('$file is quoted as it is', ({ file, code }) => {
     expect(code).toBe(readRepository(String(file)).trimEnd())
   })
 })
 
 describe('the links of docs/testing.md', () => {
-  test('lead to headings and files that exist', () => {
+  it('lead to headings and files that exist', () => {
     const headings = [...PAGE.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
       text
         .toLowerCase()
@@ -162,14 +162,14 @@ describe('the snippets of docs/testing.md', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('are found', () => {
+  it('are found', () => {
     expect(TYPESCRIPT.length).toBeGreaterThan(20)
     expect(findSnippets('# a\n\n<!-- f.ts -->\n```ts tls\nx\n```\n')).toEqual([
       { language: 'ts', info: 'tls', code: 'x', heading: 'a', file: 'f.ts', prints: null, line: 5 },
     ])
   })
 
-  test.each(TYPESCRIPT)('line $line, $heading: runs, and does what it says', async (snippet) => {
+  it.each(TYPESCRIPT)('line $line, $heading: runs, and does what it says', async (snippet) => {
     const { private: key, cert } = await toCertificate()
     const isTls = snippet.info === 'tls'
     const server = await testing.createFaultServer(isTls ? { key, cert } : { h2c: true })

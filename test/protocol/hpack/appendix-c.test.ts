@@ -1,6 +1,6 @@
 /** The examples of RFC 7541, appendix C. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { decode, encode, startDecoder, toBytes } from './support.ts'
 
@@ -114,7 +114,7 @@ function decodeAll(tableSize: number, blocks: readonly Block[]): { lists: string
 
 describe('the decoder', () => {
   describe.each(SEQUENCES)('when it decodes the $what of $section', ({ tableSize, blocks }) => {
-    test.each([1, 2, 3])('has the lists and the table of the appendix behind block %i', (count) => {
+    it.each([1, 2, 3])('has the lists and the table of the appendix behind block %i', (count) => {
       const some = blocks.slice(0, count)
       const { lists, table } = decodeAll(tableSize, some)
       expect(lists).toEqual(some.map(({ fields }) => fields))
@@ -144,7 +144,7 @@ describe('the decoder', () => {
     { section: 'C.2.4, indexed', hex: '82', fields: [':method', 'GET'], isIndexed: false },
   ]
   describe.each(SINGLE)('when it decodes the field of $section', ({ hex, fields, isIndexed }) => {
-    test('has the list and the table of the appendix', () => {
+    it('has the list and the table of the appendix', () => {
       const { lists, table } = decodeAll(4_096, [{ hex, fields, table: isIndexed ? fields : [] }])
       expect(lists).toEqual([fields])
       expect(table).toEqual(isIndexed ? fields : [])
@@ -152,20 +152,20 @@ describe('the decoder', () => {
   })
 
   describe('when it decodes the integers of C.1', () => {
-    test('takes 10 in a prefix of five bits', () => {
+    it('takes 10 in a prefix of five bits', () => {
       const decoder = startDecoder()
       // A size update has this prefix: an entry of 33 bytes is not kept in 10.
       expect(decode(decoder, '2a 40 0161 00')).toEqual(['a', ''])
       expect(() => decode(decoder, 'be')).toThrow('beyond the tables')
     })
 
-    test('takes 1337 in a prefix of five bits', () => {
+    it('takes 1337 in a prefix of five bits', () => {
       const decoder = startDecoder(1_337)
       expect(decode(decoder, '3f9a0a')).toEqual([])
       expect(() => decode(startDecoder(1_336), '3f9a0a')).toThrow('updated to 1337 bytes')
     })
 
-    test('takes 42 at an octet boundary', () => {
+    it('takes 42 at an octet boundary', () => {
       // Without its own prefix octet an integer isn't in HPACK: 42 is a literal's length here, in one octet.
       expect(decode(startDecoder(), `04 2a ${'2f'.repeat(42)}`)).toEqual([':path', '/'.repeat(42)])
     })
@@ -173,14 +173,14 @@ describe('the decoder', () => {
 })
 
 describe('the encoder', () => {
-  test('makes the octets of C.4, whose policy is ours', () => {
+  it('makes the octets of C.4, whose policy is ours', () => {
     const encoder = new HpackEncoder()
     expect(REQUESTS.map(({ fields }) => encode(encoder, fields))).toEqual(
       REQUESTS.map(({ huffman }) => toBytes(huffman)),
     )
   })
 
-  test.each(SEQUENCES)('is decoded to the lists of $section', ({ tableSize, blocks }) => {
+  it.each(SEQUENCES)('is decoded to the lists of $section', ({ tableSize, blocks }) => {
     const encoder = new HpackEncoder()
     encoder.setMaxTableSize(tableSize)
     const decoder = startDecoder()

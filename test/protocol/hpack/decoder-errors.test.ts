@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackError } from '../../../src/protocol/hpack/hpack-error.ts'
 import { decode, startDecoder, toInteger } from './support.ts'
 
@@ -80,7 +80,7 @@ const BAD_BLOCKS = [
 describe('the decoder', () => {
   // The message names the section as well.
   for (const { section, what, hex, says } of BAD_BLOCKS) {
-    test(`when ${what} › throws an HpackError (RFC 7541 ${section})`, () => {
+    it(`when ${what} › throws an HpackError (RFC 7541 ${section})`, () => {
       const failure = failureOf(hex)
       expect(failure).toBeInstanceOf(HpackError)
       expect(failure).toMatchObject({ name: 'HpackError' })
@@ -105,11 +105,11 @@ describe('the decoder', () => {
       },
       { what: 'three size updates', hex: '20 3fe11f 21 82', list: [':method', 'GET'] },
     ]
-    test.each(GOOD_BLOCKS)('takes $what', (block) => {
+    it.each(GOOD_BLOCKS)('takes $what', (block) => {
       expect(decode(startDecoder(), block.hex)).toEqual(block.list)
     })
 
-    test('takes the index 2^31 - 1 for an integer, and for an index beyond the tables', () => {
+    it('takes the index 2^31 - 1 for an integer, and for an index beyond the tables', () => {
       expect(() => decode(startDecoder(), toInteger(0x80, 7, 2 ** 31 - 1).toString('hex'))).toThrow(
         'Index 2147483647 is beyond',
       )
@@ -117,7 +117,7 @@ describe('the decoder', () => {
   })
 
   describe('when it reads a part of a buffer', () => {
-    test('stops at its end, and does not look behind it', () => {
+    it('stops at its end, and does not look behind it', () => {
       const bytes = Buffer.from('ff828684be', 'hex')
       expect(startDecoder().decode(bytes, 1, 3)).toEqual([':method', 'GET', ':scheme', 'http'])
       expect(() => startDecoder().decode(Buffer.from('00016101', 'hex'), 0, 3)).toThrow('ends within a field')
@@ -133,7 +133,7 @@ describe("the decoder's table", () => {
     `${toInteger(0, 7, value.length).toString('hex')}${Buffer.from(value).toString('hex')}`
 
   describe('when an entry is as large as the table (RFC 7541 §4.4)', () => {
-    test('is full of it', () => {
+    it('is full of it', () => {
       const decoder = startDecoder(40)
       expect(decode(decoder, `${entry('a', 'b')} ${entry('name', 'four')}be`)).toEqual([
         ...['a', 'b', 'name', 'four', 'name', 'four'],
@@ -143,7 +143,7 @@ describe("the decoder's table", () => {
   })
 
   describe('when an entry is larger than the table (RFC 7541 §4.4)', () => {
-    test('is empty, and the field is there', () => {
+    it('is empty, and the field is there', () => {
       const decoder = startDecoder(40)
       expect(decode(decoder, `${entry('a', 'b')} ${entry('name', 'fives')}`)).toEqual([
         ...['a', 'b', 'name', 'fives'],
@@ -153,7 +153,7 @@ describe("the decoder's table", () => {
   })
 
   describe('when a new entry has the name of one that it pushes out (RFC 7541 §4.4)', () => {
-    test('has the name still', () => {
+    it('has the name still', () => {
       const decoder = startDecoder(40)
       expect(decode(decoder, `${entry('name', 'four')} 7e0131 be`)).toEqual([
         ...['name', 'four', 'name', '1', 'name', '1'],
@@ -162,7 +162,7 @@ describe("the decoder's table", () => {
   })
 
   describe('when a size update empties it (RFC 7541 §4.3)', () => {
-    test('takes new entries after it has grown again', () => {
+    it('takes new entries after it has grown again', () => {
       const decoder = startDecoder()
       decode(decoder, entry('a', 'b'))
       expect(decode(decoder, `20 3fe11f ${entry('c', 'd')}be`)).toEqual(['c', 'd', 'c', 'd'])
@@ -171,7 +171,7 @@ describe("the decoder's table", () => {
   })
 
   describe('when the size that we announced is larger than the default (RFC 7541 §4.2)', () => {
-    test('has the default until the peer raises it', () => {
+    it('has the default until the peer raises it', () => {
       const big = entry('a', 'b'.repeat(4_090))
       expect(() => decode(startDecoder(65_536), `${big}be`)).toThrow('end at 61')
       expect(decode(startDecoder(65_536), `3fe1ff03 ${big}be`)).toHaveLength(4)
@@ -180,19 +180,19 @@ describe("the decoder's table", () => {
   })
 
   describe('when the peer has acknowledged a smaller size (RFC 7541 §4.2)', () => {
-    test('wants a size update first', () => {
+    it('wants a size update first', () => {
       const decoder = startDecoder()
       decoder.setTableSize(100)
       expect(() => decode(decoder, '82')).toThrow(/at most 100 bytes \(RFC 7541 §4\.2\)/)
     })
 
-    test('wants an update to this size or less', () => {
+    it('wants an update to this size or less', () => {
       const decoder = startDecoder()
       decoder.setTableSize(100)
       expect(() => decode(decoder, `${toInteger(0x20, 5, 101).toString('hex')}82`)).toThrow('at most 100')
     })
 
-    test('takes the update, once', () => {
+    it('takes the update, once', () => {
       const decoder = startDecoder()
       decoder.setTableSize(100)
       expect(decode(decoder, `${toInteger(0x20, 5, 100).toString('hex')}82`)).toEqual([':method', 'GET'])
@@ -200,7 +200,7 @@ describe("the decoder's table", () => {
       expect(() => decode(decoder, toInteger(0x20, 5, 101).toString('hex'))).toThrow('at most 100')
     })
 
-    test('wants the smallest of several first, and takes the last one behind it', () => {
+    it('wants the smallest of several first, and takes the last one behind it', () => {
       const decoder = startDecoder()
       for (const size of [500, 100, 1_000]) decoder.setTableSize(size)
       const [small, last] = [100, 1_000].map((size) => toInteger(0x20, 5, size).toString('hex'))
@@ -211,14 +211,14 @@ describe("the decoder's table", () => {
       expect(() => decode(strict, `${last}82`)).toThrow('at most 100')
     })
 
-    test('lets an empty block pass', () => {
+    it('lets an empty block pass', () => {
       const decoder = startDecoder()
       decoder.setTableSize(100)
       expect(decode(decoder, '')).toEqual([])
       expect(() => decode(decoder, '82')).toThrow('at most 100')
     })
 
-    test('wants no update when the table is that small already', () => {
+    it('wants no update when the table is that small already', () => {
       const decoder = startDecoder()
       decode(decoder, toInteger(0x20, 5, 50).toString('hex'))
       decoder.setTableSize(100)

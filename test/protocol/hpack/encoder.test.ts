@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import { HpackEncoder, maxEncodedSize } from '../../../src/protocol/hpack/encoder.ts'
 import { decode, encode, startDecoder, toInteger } from './support.ts'
@@ -8,7 +8,7 @@ const hexOf = (encoder: HpackEncoder, ...field: string[]): string => encode(enco
 
 describe('the encoder', () => {
   describe('when a field is in the static table', () => {
-    test.each([
+    it.each([
       [':method', 'GET', '82'],
       [':path', '/index.html', '85'],
       [':status', '500', '8e'],
@@ -21,7 +21,7 @@ describe('the encoder', () => {
   })
 
   describe('when a field comes again', () => {
-    test('writes its index, as far as newer ones have moved it', () => {
+    it('writes its index, as far as newer ones have moved it', () => {
       const encoder = new HpackEncoder()
       encode(encoder, ['x-a', '1', 'x-a', '2', 'x-b', '1'])
       expect(hexOf(encoder, 'x-a', '1')).toBe('c0')
@@ -29,14 +29,14 @@ describe('the encoder', () => {
       expect(hexOf(encoder, 'x-b', '1')).toBe('be')
     })
 
-    test('writes an index of two octets where it has moved that far', () => {
+    it('writes an index of two octets where it has moved that far', () => {
       const encoder = new HpackEncoder()
       encode(encoder, ['x-a', '1'])
       for (let count = 0; count < 65; count++) encode(encoder, ['x-b', `${count}`])
       expect(hexOf(encoder, 'x-a', '1')).toBe('ff00')
     })
 
-    test('writes it whole where the table has dropped it', () => {
+    it('writes it whole where the table has dropped it', () => {
       const encoder = new HpackEncoder()
       encode(encoder, ['x-a', '1'])
       for (let count = 0; count < 4; count++) encode(encoder, ['x-b', `${count}`.repeat(1_000)])
@@ -45,7 +45,7 @@ describe('the encoder', () => {
   })
 
   describe('when the table is just full', () => {
-    test('has both of the entries that fill it', () => {
+    it('has both of the entries that fill it', () => {
       const encoder = new HpackEncoder()
       encoder.setMaxTableSize(72)
       encode(encoder, ['x-a', '1', 'x-b', '2'])
@@ -55,7 +55,7 @@ describe('the encoder', () => {
   })
 
   describe('when a name of the static table has left the dynamic one', () => {
-    test('indexes it anew', () => {
+    it('indexes it anew', () => {
       const encoder = new HpackEncoder()
       encoder.setMaxTableSize(60)
       encode(encoder, ['server', '1', 'x-b', '2', 'server', '3'])
@@ -64,14 +64,14 @@ describe('the encoder', () => {
   })
 
   describe('when only the name is known', () => {
-    test.each([
+    it.each([
       ['the static table', 'server', '7601'],
       ['the lowest of several in the static table', ':status', '4801'],
     ])('writes the index in %s', (_where, name, hex) => {
       expect(hexOf(new HpackEncoder(), name, '@')).toBe(`${hex}40`)
     })
 
-    test('writes the index in the dynamic table', () => {
+    it('writes the index in the dynamic table', () => {
       const encoder = new HpackEncoder()
       encode(encoder, ['x-a', '1', 'x-b', '1'])
       expect(hexOf(encoder, 'x-a', '@')).toBe('7f000140')
@@ -79,7 +79,7 @@ describe('the encoder', () => {
   })
 
   describe('when a value hardly comes twice', () => {
-    test.each([
+    it.each([
       ...[
         ':path',
         'content-length',
@@ -100,7 +100,7 @@ describe('the encoder', () => {
       expect(() => decode(decoder, 'be')).toThrow('beyond')
     })
 
-    test('does not write the last value for another one', () => {
+    it('does not write the last value for another one', () => {
       const encoder = new HpackEncoder()
       const paths = ['/a', '/a', '/a', '/b', '/b', '/a', '/a', '/b', `/${'c'.repeat(5_000)}`, '/b']
       for (const path of paths.flatMap((path) => [path, path])) {
@@ -109,7 +109,7 @@ describe('the encoder', () => {
       }
     })
 
-    test('keeps no part of the buffer that it has written to', () => {
+    it('keeps no part of the buffer that it has written to', () => {
       const encoder = new HpackEncoder()
       const out = Buffer.alloc(64)
       const write = (path: string): string => {
@@ -120,7 +120,7 @@ describe('the encoder', () => {
       for (let times = 0; times < 3; times++) expect(write('/abc')).toBe(first)
     })
 
-    test('does not index what takes more than three quarters of the table', () => {
+    it('does not index what takes more than three quarters of the table', () => {
       const encoder = new HpackEncoder()
       const fitting = 3_072 - 32 - 'server'.length
       expect(encode(encoder, ['server', '@'.repeat(fitting + 1)])[0]).toBe(0x0f)
@@ -130,14 +130,14 @@ describe('the encoder', () => {
 
   describe('when a value is a secret', () => {
     const SECRETS = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie']
-    test.each(SECRETS)('never indexes %s (RFC 7541 §7.1.3)', (name) => {
+    it.each(SECRETS)('never indexes %s (RFC 7541 §7.1.3)', (name) => {
       const encoder = new HpackEncoder()
       const first = encode(encoder, [name, 'secret'])
       expect((first[0] ?? 0) & 0xf0).toBe(0x10)
       for (let times = 0; times < 3; times++) expect(encode(encoder, [name, 'secret'])).toEqual(first)
     })
 
-    test.each([
+    it.each([
       ['of no table', 'x-api-key', '10'],
       ['of the static table', 'server', '1f27'],
       ['that has its value in the static table', ':method', '12'],
@@ -153,7 +153,7 @@ describe('the encoder', () => {
       expect(() => decode(decoder, 'be')).toThrow('beyond')
     })
 
-    test('does not look its value up in the dynamic table', () => {
+    it('does not look its value up in the dynamic table', () => {
       const encoder = new HpackEncoder()
       encode(encoder, ['x-api-key', 'secret'])
       expect(encode(encoder, ['x-api-key', 'secret'], new Set(['x-api-key']))[0]).toBe(0x1f)
@@ -162,34 +162,34 @@ describe('the encoder', () => {
   })
 
   describe('when the Huffman code is not shorter', () => {
-    test.each(['@', '!!', '{|}', '\x01\x02', 'é'.repeat(40)])('writes %j as it is', (value) => {
+    it.each(['@', '!!', '{|}', '\x01\x02', 'é'.repeat(40)])('writes %j as it is', (value) => {
       const bytes = encode(new HpackEncoder(), ['server', value])
       expect(bytes.subarray(-value.length - 1)).toEqual(
         Buffer.concat([Buffer.of(value.length), Buffer.from(value, 'latin1')]),
       )
     })
 
-    test('takes the Huffman code where it saves one octet', () => {
+    it('takes the Huffman code where it saves one octet', () => {
       expect(hexOf(new HpackEncoder(), 'server', 'aa')).toBe('76026161')
       expect(hexOf(new HpackEncoder(), 'server', 'aaa')).toBe('768218c7')
     })
   })
 
   describe("when the peer's table has another size (RFC 7541 §4.2)", () => {
-    test('announces a smaller one, once', () => {
+    it('announces a smaller one, once', () => {
       const encoder = new HpackEncoder()
       encoder.setMaxTableSize(100)
       expect(hexOf(encoder, ':method', 'GET')).toBe(`${toInteger(0x20, 5, 100).toString('hex')}82`)
       expect(hexOf(encoder, ':method', 'GET')).toBe('82')
     })
 
-    test('uses no more than 4,096 bytes of a larger one, and says nothing', () => {
+    it('uses no more than 4,096 bytes of a larger one, and says nothing', () => {
       const encoder = new HpackEncoder()
       encoder.setMaxTableSize(65_536)
       expect(hexOf(encoder, ':method', 'GET')).toBe('82')
     })
 
-    test.each([
+    it.each([
       { sizes: [100, 4_096], updates: [100, 4_096] },
       { sizes: [100, 50, 1_000, 500], updates: [50, 500] },
       { sizes: [1_000, 500, 500], updates: [500] },
@@ -202,7 +202,7 @@ describe('the encoder', () => {
       expect(encode(encoder, [])).toEqual(Buffer.concat(updates.map((size) => toInteger(0x20, 5, size))))
     })
 
-    test('announces a larger one after a smaller one has been announced', () => {
+    it('announces a larger one after a smaller one has been announced', () => {
       const encoder = new HpackEncoder()
       encoder.setMaxTableSize(100)
       encode(encoder, [])
@@ -210,7 +210,7 @@ describe('the encoder', () => {
       expect(encode(encoder, [])).toEqual(toInteger(0x20, 5, 200))
     })
 
-    test('has forgotten what did not fit in between', () => {
+    it('has forgotten what did not fit in between', () => {
       const encoder = new HpackEncoder()
       const decoder = startDecoder()
       const send = (fields: string[]): string[] => {
@@ -223,7 +223,7 @@ describe('the encoder', () => {
       expect(send(['x-a', '1', 'x-b', '2'])).toEqual(['x-a', '1', 'x-b', '2'])
     })
 
-    test('indexes nothing in a table of no size', () => {
+    it('indexes nothing in a table of no size', () => {
       const encoder = new HpackEncoder()
       encoder.setMaxTableSize(0)
       encode(encoder, [])
@@ -233,7 +233,7 @@ describe('the encoder', () => {
   })
 
   describe('when 100,000 different names have come', () => {
-    test('remembers those of its tables', () => {
+    it('remembers those of its tables', () => {
       const encoder = new HpackEncoder()
       const out = Buffer.alloc(1_024)
       for (let count = 0; count < 100_000; count++)
@@ -245,7 +245,7 @@ describe('the encoder', () => {
   })
 
   describe('when it writes behind an offset', () => {
-    test('leaves what is before it, and returns the end', () => {
+    it('leaves what is before it, and returns the end', () => {
       const out = Buffer.alloc(8, 0xaa)
       expect(new HpackEncoder().encode([':method', 'GET', ':scheme', 'http'], out, 3)).toBe(5)
       expect(out.toString('hex')).toBe('aaaaaa8286aaaaaa')
@@ -254,7 +254,7 @@ describe('the encoder', () => {
 })
 
 describe('maxEncodedSize()', () => {
-  test('is enough for the longest names and values, with size updates', () => {
+  it('is enough for the longest names and values, with size updates', () => {
     const encoder = new HpackEncoder()
     encoder.setMaxTableSize(1_000)
     encoder.setMaxTableSize(2_000)

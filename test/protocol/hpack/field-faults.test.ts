@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { huffmanSize, writeHuffman } from '../../../src/protocol/hpack/huffman.ts'
@@ -43,14 +43,14 @@ const isBadInName = new Set(BAD_IN_NAMES)
 const CONNECTION_SPECIFIC = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']
 
 describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
-  test('when the name is good › is null, for each octet that a name may have', () => {
+  it('when the name is good › is null, for each octet that a name may have', () => {
     for (const octet of octets(0, 255).filter((octet) => !isBadInName.has(octet))) {
       expect(faultsOf(toBlock(`x${String.fromCharCode(octet)}`, 'v'))).toEqual([null, null])
     }
     expect(faultsOf(toBlock(':path', '/'))).toEqual([null, null])
   })
 
-  test('when an octet may not be in a name › names the name, for each such octet (RFC 9113 §8.2.1)', () => {
+  it('when an octet may not be in a name › names the name, for each such octet (RFC 9113 §8.2.1)', () => {
     for (const octet of BAD_IN_NAMES) {
       const name = `x${String.fromCharCode(octet)}y`
       const fault = `the field name ${JSON.stringify(name)} has an octet that none may have (RFC 9113 §8.2.1)`
@@ -58,22 +58,22 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
     }
   })
 
-  test('when a name has two colons › is that (RFC 9113 §8.2.1)', () => {
+  it('when a name has two colons › is that (RFC 9113 §8.2.1)', () => {
     expect(faultsOf(toBlock(':a:', 'v'))[0]).toContain('":a:"')
     expect(faultsOf(toBlock('::', 'v'))[0]).toContain('"::"')
   })
 
-  test('when the name is empty › says so (RFC 9113 §8.2.1)', () => {
+  it('when the name is empty › says so (RFC 9113 §8.2.1)', () => {
     const fault = 'a field name is empty (RFC 9113 §8.2.1)'
     expect(faultsOf(toBlock('', 'v'))).toEqual([fault, fault])
   })
 
-  test.each(CONNECTION_SPECIFIC)('when the name is %s › says so (RFC 9113 §8.2.2)', (name) => {
+  it.each(CONNECTION_SPECIFIC)('when the name is %s › says so (RFC 9113 §8.2.2)', (name) => {
     const fault = `the field "${name}" is connection-specific (RFC 9113 §8.2.2)`
     expect(faultsOf(toBlock(name, 'v'))).toEqual([fault, fault])
   })
 
-  test.each([
+  it.each([
     'connectiom',
     'keep-alivf',
     'proxy-connectiom',
@@ -83,7 +83,7 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
     'http2-settings',
   ])('when the name is %s › is null', (name) => expect(faultsOf(toBlock(name, 'v'))).toEqual([null, null]))
 
-  test('when te is anything but trailers › says so (RFC 9113 §8.2.2)', () => {
+  it('when te is anything but trailers › says so (RFC 9113 §8.2.2)', () => {
     const fault = `the value of the field "te" is another than 'trailers' (RFC 9113 §8.2.2)`
     expect(faultsOf(toBlock('te', 'gzip'))).toEqual([fault, fault])
     expect(faultsOf(toBlock('te', ''))).toEqual([fault, fault])
@@ -92,7 +92,7 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
     expect(faultsOf(toBlock('te', 'a\0b'))[0]).toContain('has a NUL')
   })
 
-  test('when a value has a NUL, CR or LF › says so, and not what the value is (RFC 9113 §8.2.1)', () => {
+  it('when a value has a NUL, CR or LF › says so, and not what the value is (RFC 9113 §8.2.1)', () => {
     const fault = 'the value of the field "x" has a NUL, CR or LF in it (RFC 9113 §8.2.1)'
     for (const octet of octets(0, 255)) {
       const expected = [0x00, 0x0a, 0x0d].includes(octet) ? fault : null
@@ -100,7 +100,7 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
     }
   })
 
-  test.each([
+  it.each([
     ' a',
     'a ',
     '\ta',
@@ -112,14 +112,14 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
     expect(faultsOf(toBlock('x', value))).toEqual([fault, fault])
   })
 
-  test('when the name is long › is short', () => {
+  it('when the name is long › is short', () => {
     expect(faultsOf(toBlock('N'.repeat(3_000), 'v'))[0]?.length).toBeLessThan(200)
   })
 })
 
 describe('the fault of a list', () => {
   const bad = '4001580161' // X: a
-  test('when an indexed field is bad › is that of the field', () => {
+  it('when an indexed field is bad › is that of the field', () => {
     const decoder = startDecoder()
     decode(decoder, bad)
     decode(decoder, '82')
@@ -128,14 +128,14 @@ describe('the fault of a list', () => {
     expect(decoder.fault).toContain('"X"')
   })
 
-  test('when a name of the dynamic table is bad › is that of the name', () => {
+  it('when a name of the dynamic table is bad › is that of the name', () => {
     const decoder = startDecoder()
     decode(decoder, bad)
     decode(decoder, '0f2f0162')
     expect(decoder.fault).toContain('"X"')
   })
 
-  test('when a name of the dynamic table is te › is that of the new value', () => {
+  it('when a name of the dynamic table is te › is that of the new value', () => {
     const decoder = startDecoder()
     decode(decoder, '4002746508747261696c657273')
     expect(decoder.fault).toBe(null)
@@ -143,7 +143,7 @@ describe('the fault of a list', () => {
     expect(decoder.fault).toContain('"te"')
   })
 
-  test('when the value beside a name of the dynamic table was bad › forgets that value', () => {
+  it('when the value beside a name of the dynamic table was bad › forgets that value', () => {
     const decoder = startDecoder()
     decode(decoder, '400178010a')
     expect(decoder.fault).toContain('"x"')
@@ -151,7 +151,7 @@ describe('the fault of a list', () => {
     expect(decoder.fault).toBe(null)
   })
 
-  test('when a name of the static table is connection-specific › is that', () => {
+  it('when a name of the static table is connection-specific › is that', () => {
     const decoder = startDecoder()
     decode(decoder, 'b9')
     expect(decoder.fault).toContain('"transfer-encoding" is connection-specific')
@@ -159,7 +159,7 @@ describe('the fault of a list', () => {
     expect(decoder.fault).toContain('"transfer-encoding" is connection-specific')
   })
 
-  test('when the table has grown around its oldest entries › is that of each entry', () => {
+  it('when the table has grown around its oldest entries › is that of each entry', () => {
     const decoder = startDecoder()
     const add = (at: number): string =>
       `4001${at % 3 === 0 ? '58' : '78'}02${Buffer.from(`${at}`).toString('hex')}`
@@ -172,13 +172,13 @@ describe('the fault of a list', () => {
     }
   })
 
-  test('when several fields are bad › is the first one', () => {
+  it('when several fields are bad › is the first one', () => {
     const decoder = startDecoder()
     decode(decoder, '0001410161 0001420161')
     expect(decoder.fault).toContain('"A"')
   })
 
-  test('when the bad field is not kept any more › is there all the same', () => {
+  it('when the bad field is not kept any more › is there all the same', () => {
     const decoder = new HpackDecoder(4_096, 0)
     expect(decode(decoder, '0001410161')).toEqual([])
     expect(decoder.fault).toContain('"A"')
@@ -189,7 +189,7 @@ describe('the size of a list', () => {
   const fields = ['x-a', '1', ':status', '200', 'x-b', '22']
   const size = fields.join('').length + 3 * 32
 
-  test('counts 32 bytes a field (RFC 9113 §6.5.2)', () => {
+  it('counts 32 bytes a field (RFC 9113 §6.5.2)', () => {
     const decoder = startDecoder()
     const bytes = encode(new HpackEncoder(), fields)
     decoder.decode(bytes, 0, bytes.length)
@@ -198,14 +198,14 @@ describe('the size of a list', () => {
     expect(decoder.listSize).toBe(0)
   })
 
-  test('when it is the limit › leaves the list whole', () => {
+  it('when it is the limit › leaves the list whole', () => {
     const decoder = new HpackDecoder(4_096, size)
     const bytes = encode(new HpackEncoder(), fields)
     expect(decoder.decode(bytes, 0, bytes.length)).toEqual(fields)
     expect(decoder.isTruncated).toBe(false)
   })
 
-  test('when it is above the limit › leaves the beginning, and the table as it has to be', () => {
+  it('when it is above the limit › leaves the beginning, and the table as it has to be', () => {
     const decoder = new HpackDecoder(4_096, size - 1)
     const encoder = new HpackEncoder()
     const long = encode(encoder, [...fields, 'x-c', '3'])

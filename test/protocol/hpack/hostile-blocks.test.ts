@@ -1,6 +1,6 @@
 /** Field blocks that no encoder makes. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { HpackError } from '../../../src/protocol/hpack/hpack-error.ts'
@@ -53,7 +53,7 @@ function startTally(): Tally {
 }
 
 describe('the decoder', () => {
-  test('when 7 MB of real blocks are mutated › throws nothing but HpackErrors', () => {
+  it('when 7 MB of real blocks are mutated › throws nothing but HpackErrors', () => {
     const random = new Random(21)
     const tally = startTally()
     let encoder = new HpackEncoder()
@@ -74,7 +74,7 @@ describe('the decoder', () => {
     expect(tally.errors).toBeGreaterThan(5_000)
   })
 
-  test('when 3 MB of random octets come › throws nothing but HpackErrors', () => {
+  it('when 3 MB of random octets come › throws nothing but HpackErrors', () => {
     const random = new Random(22)
     const tally = startTally()
     let decoder = new HpackDecoder(4_096, MAX_LIST_SIZE)
@@ -120,7 +120,7 @@ describe('the decoder', () => {
     },
   ]
 
-  test.each(BOMBS)('when a mebibyte of $what comes › keeps no more of it than the limit', (bomb) => {
+  it.each(BOMBS)('when a mebibyte of $what comes › keeps no more of it than the limit', (bomb) => {
     const { block, size } = bomb
     const tally = startTally()
     const decoder = new HpackDecoder(4_096, MAX_LIST_SIZE)
@@ -134,7 +134,7 @@ describe('the decoder', () => {
     if (size >= 0) expect(decoder.listSize).toBe(size)
   })
 
-  test('when a large string in the Huffman code is good › decodes the whole of it', () => {
+  it('when a large string in the Huffman code is good › decodes the whole of it', () => {
     const length = MEBIBYTE - (MEBIBYTE % 5)
     const text = '0'.repeat((length / 5) * 8)
     const block = Buffer.concat([

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { encode, Random, toFields } from './support.ts'
@@ -34,11 +34,11 @@ function countKept(decoder: HpackDecoder): { lists: number; same: number } {
 }
 
 describe('the lists that a decoder has returned', () => {
-  test('when later blocks were decoded › are what they were', () => {
+  it('when later blocks were decoded › are what they were', () => {
     expect(countKept(new HpackDecoder(4_096, 65_536))).toEqual({ lists: 2_000, same: 2_000 })
   })
 
-  test('when a decoder reuses its list › are not, and the same check tells', () => {
+  it('when a decoder reuses its list › are not, and the same check tells', () => {
     const { lists, same } = countKept(new ReusingDecoder(4_096, 65_536))
     expect(lists).toBe(1)
     expect(same).toBeLessThan(1_000)

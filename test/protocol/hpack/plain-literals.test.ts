@@ -2,7 +2,7 @@
  * Literals that are not indexed, which a decoder remembers by their octets: as some servers send all of their fields.
  */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { huffmanSize, writeHuffman } from '../../../src/protocol/hpack/huffman.ts'
 import { Random, startDecoder, toInteger, toLiteral } from './support.ts'
 
@@ -16,7 +16,7 @@ const toField = (name: Buffer, value: Buffer): Buffer => Buffer.concat([Buffer.o
 
 describe('a literal that is not indexed', () => {
   describe('when its octets are those of another one in the Huffman code', () => {
-    test('is decoded as what it is', () => {
+    it('is decoded as what it is', () => {
       const decoder = startDecoder()
       const coded = toHuffmanLiteral('aaaaaaaaaaaa').subarray(1)
       const octets = coded.toString('latin1')
@@ -37,7 +37,7 @@ describe('a literal that is not indexed', () => {
   })
 
   describe('when it is one octet too long to be remembered', () => {
-    test('leaves what is remembered beside it', () => {
+    it('leaves what is remembered beside it', () => {
       const decoder = startDecoder()
       // `date` and `etag` are neighbours in the static table.
       for (const [index, value] of [
@@ -55,7 +55,7 @@ describe('a literal that is not indexed', () => {
   })
 
   describe('when it is bad each time it comes', () => {
-    test('is said to be, each time', () => {
+    it('is said to be, each time', () => {
       const decoder = startDecoder()
       const good = toField(toLiteral('x-name'), toLiteral('a-value'))
       const bad = toField(toLiteral('x-name'), toLiteral('a\nvalue'))
@@ -68,7 +68,7 @@ describe('a literal that is not indexed', () => {
     })
   })
 
-  test.each([1, 2, 3])('when names share what is remembered › is decoded as what it is, seed %i', (seed) => {
+  it.each([1, 2, 3])('when names share what is remembered › is decoded as what it is, seed %i', (seed) => {
     const random = new Random(seed)
     const decoder = startDecoder()
     // Few letters and many names: most lengths are just at an edge of what is remembered.
@@ -87,7 +87,7 @@ describe('a literal that is not indexed', () => {
     }
   })
 
-  test.each([1, 2, 3])('when the name is a static one › is decoded as what it is, seed %i', (seed) => {
+  it.each([1, 2, 3])('when the name is a static one › is decoded as what it is, seed %i', (seed) => {
     const random = new Random(seed)
     const decoder = startDecoder()
     for (let count = 0; count < 20_000; count++) {

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { toRounds } from '../../support/clocks/sample.ts'
 import { buildGo } from '../../support/servers/programs.ts'
 import { lacksGo } from '../../support/servers/restarting-server.ts'
@@ -83,12 +83,12 @@ async function compareAll(toServer: () => Duplex): Promise<void> {
 const LISTS = TABLE_SIZES.length * STREAMS_PER_CONNECTION * LISTS_PER_STREAM
 
 describe(`the decoder agrees with node:http2's on ${LISTS} random lists`, () => {
-  test('when they are encoded by nghttp2', async () => {
+  it('when they are encoded by nghttp2', async () => {
     const port = await startNodeServer()
     await compareAll(() => net.connect(port, '127.0.0.1'))
   })
 
-  test.skipIf(lacksGo)("when they are encoded by Go's net/http", async () => {
+  it.skipIf(lacksGo)("when they are encoded by Go's net/http", async () => {
     await compareAll(await startGoServer())
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import {
   huffmanSize,
@@ -9,7 +9,7 @@ import {
 import { encode, Random, startDecoder, toFields } from './support.ts'
 
 describe.each([1, 2, 3, 4])('random lists of seed %i', (seed) => {
-  test('when the table changes its size again and again › are decoded to what was encoded', () => {
+  it('when the table changes its size again and again › are decoded to what was encoded', () => {
     const random = new Random(seed)
     const encoder = new HpackEncoder()
     // What the peer has announced bounds our encoder; and its decoder, which is ours here, wants to see that obeyed.
@@ -31,7 +31,7 @@ describe.each([1, 2, 3, 4])('random lists of seed %i', (seed) => {
 })
 
 describe('the Huffman code', () => {
-  test('when each octet stands beside each other one › is decoded to what was encoded', () => {
+  it('when each octet stands beside each other one › is decoded to what was encoded', () => {
     const coded = Buffer.alloc(64)
     const decoded = Buffer.alloc(64)
     for (let pair = 0; pair < 65_536; pair++) {
@@ -43,7 +43,7 @@ describe('the Huffman code', () => {
     }
   })
 
-  test('when strings are long › is decoded to what was encoded', () => {
+  it('when strings are long › is decoded to what was encoded', () => {
     const random = new Random(5)
     const any = Array.from({ length: 256 }, (_none, octet) => String.fromCharCode(octet)).join('')
     for (let count = 0; count < 300; count++) {

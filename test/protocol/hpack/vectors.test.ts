@@ -1,6 +1,6 @@
 /** Vectors: what other encoders made of header lists (test/protocol/vectors/README.md). */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { findPublishedVectors, readVectors, toOwnVectors } from '../support/vectors.ts'
 import { encode, startDecoder, toBytes } from './support.ts'
@@ -28,7 +28,7 @@ const files = [
 ]
 
 describe.each(files)('the vectors of $name, $folder.origin', ({ folder, name, blocks }) => {
-  test('are decoded to their lists', () => {
+  it('are decoded to their lists', () => {
     let decoded = 0
     for (const { story, cases } of readVectors<Story>(folder, name)) {
       const decoder = startDecoder()
@@ -42,7 +42,7 @@ describe.each(files)('the vectors of $name, $folder.origin', ({ folder, name, bl
     expect(decoded).toBe(blocks)
   })
 
-  test('are what our encoder, decoded by us, says', () => {
+  it('are what our encoder, decoded by us, says', () => {
     for (const { story, cases } of readVectors<Story>(folder, name)) {
       const encoder = new HpackEncoder()
       const decoder = startDecoder()

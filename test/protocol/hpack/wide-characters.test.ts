@@ -1,6 +1,6 @@
 /** What isn't latin1 has no octets: nothing of its block may go out, or stay in the table. */
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { Type } from '../../../src/testing/frames.ts'
@@ -61,7 +61,7 @@ function expectAlike(encoder: HpackEncoder, other: HpackEncoder): void {
 
 describe('the encoder', () => {
   describe.each(VALUES)('when a value has a character above U+00FF: %s', (_kind, toValue) => {
-    test.each(NAMES)('refuses it for %s without the value, and stays as it was', (name) => {
+    it.each(NAMES)('refuses it for %s without the value, and stays as it was', (name) => {
       for (const wide of WIDE) {
         const encoder = startEncoder()
         const value = toValue(wide)
@@ -76,7 +76,7 @@ describe('the encoder', () => {
     })
   })
 
-  test('refuses a name with such a character, and stays as it was', () => {
+  it('refuses a name with such a character, and stays as it was', () => {
     for (const wide of WIDE) {
       const encoder = startEncoder()
       const fields = ['x-new', 'w', `x${wide}`, 'v']
@@ -86,7 +86,7 @@ describe('the encoder', () => {
     }
   })
 
-  test('refuses one that comes again, and one that a secret had before', () => {
+  it('refuses one that comes again, and one that a secret had before', () => {
     const encoder = startEncoder()
     for (let count = 0; count < 3; count++) {
       expect(() => encode(encoder, ['authorization', 'b\u010a'])).toThrow(InvalidArgumentError)
@@ -94,7 +94,7 @@ describe('the encoder', () => {
     expect(encode(encoder, ['authorization', 'a'])).toEqual(encode(startEncoder(), ['authorization', 'a']))
   })
 
-  test("still announces the table's new size, with the next block", () => {
+  it("still announces the table's new size, with the next block", () => {
     const encoder = startEncoder()
     const other = startEncoder()
     for (const one of [encoder, other]) {
@@ -105,7 +105,7 @@ describe('the encoder', () => {
     expectAlike(encoder, other)
   })
 
-  test('takes every character up to U+00FF', () => {
+  it('takes every character up to U+00FF', () => {
     const decoder = new HpackDecoder()
     const encoder = new HpackEncoder()
     for (let unit = 0; unit <= 0xff; unit++) {
@@ -131,7 +131,7 @@ describe('a connection', () => {
       .map(({ streamId, payload }) => `${streamId} ${JSON.stringify(decoder.decode(payload))}`)
   }
 
-  test('has no part of a stream whose header cannot be encoded', () => {
+  it('has no part of a stream whose header cannot be encoded', () => {
     const rig = new Rig()
     const decoder = new HpackDecoder()
     const first = rig.open({ hasBody: true })
@@ -146,7 +146,7 @@ describe('a connection', () => {
     expect(toBlocks(rig, decoder)).toEqual([expect.stringMatching(/^5 .*\["x-new","v"\]\]$/)])
   })
 
-  test('leaves a stream open whose trailers cannot be encoded', () => {
+  it('leaves a stream open whose trailers cannot be encoded', () => {
     const rig = new Rig()
     const decoder = new HpackDecoder()
     const stream = rig.open({ hasBody: true })

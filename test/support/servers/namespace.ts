@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 
 const env = { ...PROGRAM_ENV, NODE_OPTIONS: '' }
@@ -36,7 +36,7 @@ export function describeInNamespaces(title: string, define: () => void): void {
     return
   }
   console.warn(`LEFT OUT: the tests that need a network namespace. ${refusal}`)
-  test(`${title}: left out, since the system forbids namespaces`, () => {
+  it(`${title}: left out, since the system forbids namespaces`, () => {
     expect(refusal).toMatch(/not permitted|denied|no space left/i)
   })
 }

@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'n
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { toCacheFolder } from '../../../src/cli/certificates/cache-folder.ts'
 import { generateKey, toLeafCertificate } from '../../../src/cli/certificates/certificate.ts'
@@ -44,7 +44,7 @@ async function verify(...args: string[]): Promise<string> {
 }
 
 describe('the certificates', () => {
-  test('are for loopback names, by an authority that is good for nothing else', async () => {
+  it('are for loopback names, by an authority that is good for nothing else', async () => {
     await loadServerCertificate(folder, NOW)
     const { ca, leaf } = await read()
     expect(ca.ca).toBe(true)
@@ -63,7 +63,7 @@ describe('the certificates', () => {
     expect(Date.parse(ca.validTo)).toBeGreaterThan(Date.parse(leaf.validTo))
   })
 
-  test.skipIf(lacksOpenssl)('hold before the strict checks of OpenSSL', async () => {
+  it.skipIf(lacksOpenssl)('hold before the strict checks of OpenSSL', async () => {
     await loadServerCertificate(folder, NOW)
     for (const name of [
       ['-verify_hostname', 'localhost'],
@@ -81,7 +81,7 @@ describe('the certificates', () => {
     expect(await verify('-attime', `${far.getTime() / 1000}`)).toContain('localhost.pem: OK')
   })
 
-  test.skipIf(lacksOpenssl)("don't hold for other names, even when the authority signs them", async () => {
+  it.skipIf(lacksOpenssl)("don't hold for other names, even when the authority signs them", async () => {
     await loadServerCertificate(folder, NOW)
     const caKey = join(folder, 'ca-key.pem')
     const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
@@ -94,7 +94,7 @@ describe('the certificates', () => {
 })
 
 describe('the files', () => {
-  test("are the user's alone", async () => {
+  it("are the user's alone", async () => {
     const cache = join(folder, 'cache', 'dodici')
     const { caPath } = await loadServerCertificate(cache, NOW)
     expect(caPath).toBe(join(cache, 'ca.pem'))
@@ -106,7 +106,7 @@ describe('the files', () => {
     expect(await readFile(caPath, 'utf8')).not.toContain('PRIVATE KEY')
   })
 
-  test('are used again', async () => {
+  it('are used again', async () => {
     const first = await loadServerCertificate(folder, NOW)
     const times = async () => Promise.all((await readdir(folder)).map((name) => stat(join(folder, name))))
     const before = await times()
@@ -114,7 +114,7 @@ describe('the files', () => {
     expect((await times()).map(({ ino }) => ino)).toEqual(before.map(({ ino }) => ino))
   })
 
-  test.each([
+  it.each([
     { what: "the server's certificate has 29 days left", days: 396 - 29, isLeafNew: true, isCaNew: false },
     { what: 'the clock was put back', days: -2, isLeafNew: true, isCaNew: true },
     {
@@ -134,7 +134,7 @@ describe('the files', () => {
     expect(after.leaf.checkIssued(before.ca) && after.leaf.verify(before.ca.publicKey)).toBe(true)
   })
 
-  test.each([
+  it.each([
     { name: 'ca.pem', text: '' },
     { name: 'ca.pem', text: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' },
     { name: 'localhost.pem', text: 'half of it' },
@@ -149,7 +149,7 @@ describe('the files', () => {
     expect(leaf.checkIssued(ca) && leaf.verify(ca.publicKey)).toBe(true)
   })
 
-  test('are made again when they are of another authority, or of another key', async () => {
+  it('are made again when they are of another authority, or of another key', async () => {
     await loadServerCertificate(folder, NOW)
     const other = await makeFolder()
     onTestFinished(() => removeFolder(other))
@@ -166,7 +166,7 @@ describe('the files', () => {
     expect((await loadServerCertificate(folder, NOW)).key).not.toBe(key)
   })
 
-  test.each([
+  it.each([
     { what: 'the key of the authority is damaged', name: 'ca-key.pem', message: 'holds no private key' },
     {
       what: 'others can read the key of the authority',
@@ -205,7 +205,7 @@ describe('the files', () => {
     await chmod(folder, 0o700)
   })
 
-  test('may be in a folder that a link leads to, and the certificate may be read by all', async () => {
+  it('may be in a folder that a link leads to, and the certificate may be read by all', async () => {
     await mkdir(join(folder, 'real'), { mode: 0o700 })
     await symlink('real', join(folder, 'link'))
     const { caPath } = await loadServerCertificate(join(folder, 'link'), NOW)
@@ -215,7 +215,7 @@ describe('the files', () => {
 })
 
 describe('several at once', () => {
-  test('use one authority', async () => {
+  it('use one authority', async () => {
     const loads = Array.from({ length: 20 }, () => loadServerCertificate(folder, NOW))
     const certificates = await Promise.all(loads)
     const { ca } = await read()
@@ -227,7 +227,7 @@ describe('several at once', () => {
     expect((await readdir(folder)).sort()).toEqual(['ca-key.pem', 'ca.pem', 'localhost.pem'])
   })
 
-  test('use one authority, as processes', async () => {
+  it('use one authority, as processes', async () => {
     const serves = await Promise.all([startServe(folder), startServe(folder)])
     onTestFinished(async () => {
       await Promise.all(serves.map(({ running }) => running.kill()))
@@ -246,7 +246,7 @@ describe('several at once', () => {
 })
 
 describe('toLeafCertificate()', () => {
-  test('makes a serial number of its own for each', () => {
+  it('makes a serial number of its own for each', () => {
     const [key, issuerKey] = [generateKey(), generateKey()]
     const serials = Array.from({ length: 50 }, () => {
       return new X509Certificate(toLeafCertificate(key, issuerKey, NOW)).serialNumber
@@ -257,7 +257,7 @@ describe('toLeafCertificate()', () => {
 })
 
 describe('toCacheFolder()', () => {
-  test.each([
+  it.each([
     { env: { XDG_CACHE_HOME: '/caches' }, platform: 'linux', folder: '/caches/dodici' },
     { env: { XDG_CACHE_HOME: 'relative' }, platform: 'linux', folder: join(homedir(), '.cache/dodici') },
     { env: {}, platform: 'darwin', folder: join(homedir(), 'Library/Caches/dodici') },

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runCli } from '../../support/clients/cli.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 describe('dodici', () => {
-  test.each([
+  it.each([
     { args: ['--help'], first: 'HTTP/2 from the command line.' },
     { args: ['-h'], first: 'HTTP/2 from the command line.' },
     {
@@ -46,25 +46,25 @@ describe('dodici', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
   })
 
-  test('--version: shows the version of the package', async () => {
+  it('--version: shows the version of the package', async () => {
     const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
     expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
     expect(await runHere(['-V'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
   })
 
-  test('ends with the exit code of a mistake', async () => {
+  it('ends with the exit code of a mistake', async () => {
     const { code, stdout, stderr } = await runCli(['serve', '--prot'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain("unknown option '--prot'")
   })
 
-  test('without a command: shows its help as an error', async () => {
+  it('without a command: shows its help as an error', async () => {
     const { code, stdout, stderr } = await runHere([])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('dodici serve [DIR]')
   })
 
-  test.each([
+  it.each([
     {
       args: ['sevre'],
       message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults\n",
@@ -118,7 +118,7 @@ describe('dodici', () => {
 })
 
 describe("import 'dodici'", () => {
-  test.each([
+  it.each([
     'src/index.ts',
     'src/testing/index.ts',
   ])('loads nothing of the command line: %s', async (entry) => {
@@ -137,7 +137,7 @@ describe("import 'dodici'", () => {
     expect(inputs.filter((path) => path.startsWith('src/cli/'))).toEqual([])
   })
 
-  test('is loaded by no command that does without it', async () => {
+  it('is loaded by no command that does without it', async () => {
     const text = await readFile(`${root}dist/cli.js`, 'utf8')
     expect(text.startsWith('#!/usr/bin/env node\n')).toBe(true)
     // What is imported at the start has `from`; what a command loads when it runs has not.

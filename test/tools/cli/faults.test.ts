@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { BEHAVIOURS } from '../../../src/cli/faults/behaviours.ts'
 import { Journal } from '../../../src/cli/faults/journal.ts'
@@ -58,7 +58,7 @@ async function ask(client: Client, path: string, method = 'GET'): Promise<number
 const PATHS = BEHAVIOURS.flatMap((behaviour) => [...behaviour.toRoutes(testing).keys()])
 
 describe('the list', () => {
-  test('has each behaviour, and each name of the tables of dodici/testing', async () => {
+  it('has each behaviour, and each name of the tables of dodici/testing', async () => {
     const client = toClient('TLS', {})
     const { headers, body } = await client.request({ path: '/', method: 'GET' })
     expect(headers['content-type']).toBe('text/plain; charset=utf-8')
@@ -77,7 +77,7 @@ describe('the list', () => {
     expect(new Set(PATHS).size).toBe(PATHS.length)
   })
 
-  test('has no alert of TLS where there is no TLS', async () => {
+  it('has no alert of TLS where there is no TLS', async () => {
     const client = toClient('h2c', {})
     const { body } = await client.request({ path: '/', method: 'GET' })
     expect(await body.text()).not.toContain('/tls-alert')
@@ -91,7 +91,7 @@ describe.each(
     { engine, over: 'TLS' as const },
   ]),
 )('engine $engine over $over', ({ engine, over }) => {
-  test.each([
+  it.each([
     ['/goaway', 200],
     ['/goaway-unprocessed', 200],
     ['/refused', 200],
@@ -109,7 +109,7 @@ describe.each(
     expect(await ask(client, '/')).toBe(200)
   })
 
-  test('/early-response: gets the response of an upload that goes on', async () => {
+  it('/early-response: gets the response of an upload that goes on', async () => {
     const client = toClient(over, { engine })
     async function* upload() {
       yield Buffer.from('begun')
@@ -121,7 +121,7 @@ describe.each(
     expect([statusCode, await body.text()]).toEqual([200, 'POST /early-response'])
   })
 
-  test.each([
+  it.each([
     ['/no-response', 'UND_ERR_HEADERS_TIMEOUT'],
     ['/silent', 'UND_ERR_HEADERS_TIMEOUT'],
     ['/unread', 'UND_ERR_HEADERS_TIMEOUT'],
@@ -134,7 +134,7 @@ describe.each(
 })
 
 describe('engine wire', () => {
-  test.each(
+  it.each(
     PATHS.filter((path) => path.split('/').length === 3),
   )('%s: fails, or has a whole response; then the next request is served', async (path) => {
     const client = toClient('TLS', { engine: 'wire' })
@@ -146,7 +146,7 @@ describe('engine wire', () => {
     expect(await ask(client, '/')).toBe(200)
   })
 
-  test.each([
+  it.each([
     ['/push', 'UND_ERR_SOCKET'],
     ['/garbage', 'UND_ERR_SOCKET'],
     ['/tcp-reset', 'UND_ERR_SOCKET'],
@@ -158,7 +158,7 @@ describe('engine wire', () => {
     expect(await ask(client, '/')).toBe(200)
   })
 
-  test('/trickle: gets a body octet by octet', async () => {
+  it('/trickle: gets a body octet by octet', async () => {
     const client = toClient('TLS', { engine: 'wire' })
     const { body } = await client.request({ path: '/trickle', method: 'GET' })
     const sizes: number[] = []
@@ -171,7 +171,7 @@ describe('engine wire', () => {
 })
 
 describe('a request that is for another server', () => {
-  test.each([
+  it.each([
     { headers: { ':path': '/', ':authority': 'evil.example' }, status: 421 },
     { headers: { ':path': '/refused', ':authority': 'evil.example' }, status: 421 },
     { headers: { ':method': 'CONNECT', ':authority': 'localhost:1' }, status: 501 },
@@ -184,7 +184,7 @@ describe('a request that is for another server', () => {
 })
 
 describe('--verbose', () => {
-  test('says each frame, behind the number of its connection', async () => {
+  it('says each frame, behind the number of its connection', async () => {
     const client = toClient('h2c', { engine: 'wire' })
     await ask(client, '/reset/CANCEL?verbose', 'POST')
     await client.destroy()
@@ -200,7 +200,7 @@ describe('--verbose', () => {
     expect(said.at(-1)).toBe('closed')
   })
 
-  test("says what isn't HTTP/2", async () => {
+  it("says what isn't HTTP/2", async () => {
     const { port } = new URL(faults.secure)
     const socket = connect({ port: Number(port), host: '127.0.0.1', ca: faults.ca, ALPNProtocols: ['h2'] })
     onTestFinished(() => void socket.destroy())
@@ -213,7 +213,7 @@ describe('--verbose', () => {
 })
 
 describe('a black hole', () => {
-  test.each(['h2c', 'TLS'] as const)('is closed when its client has left: %s', async (over) => {
+  it.each(['h2c', 'TLS'] as const)('is closed when its client has left: %s', async (over) => {
     const client = toClient(over, { engine: 'wire', headersTimeout: 100 })
     expect(await ask(client, `/silent?left-${over}`)).toBe('UND_ERR_HEADERS_TIMEOUT')
     await client.destroy()
@@ -224,7 +224,7 @@ describe('a black hole', () => {
 })
 
 describe('the journal', () => {
-  test('keeps no frames, and nothing of connections that have ended', async () => {
+  it('keeps no frames, and nothing of connections that have ended', async () => {
     await using server = await testing.createFaultServer({ h2c: true })
     new Journal(null).addTo(server, false)
     const client = new Client(server.origin, { engine: 'wire', h2c: true })
@@ -240,7 +240,7 @@ describe('the journal', () => {
 })
 
 describe('--preset', () => {
-  test('does as the real server, beside the behaviours', async () => {
+  it('does as the real server, beside the behaviours', async () => {
     const retiring = await startFaults(
       ...[cache, '--no-tls', '-v', '--preset', 'nginx-that-retires', '--requests', '2'],
     )
@@ -254,7 +254,7 @@ describe('--preset', () => {
     expect(await retiring.running.exit()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('knows each of dodici/testing', () => {
+  it('knows each of dodici/testing', () => {
     const names = Object.keys(testing.presets).map((name) => name.replace(/[A-Z]/g, '-$&').toLowerCase())
     expect(PRESET_NAMES).toEqual(names)
   })
@@ -270,7 +270,7 @@ describe.skipIf(lacksCurl)('curl', () => {
     )
   }
 
-  test('sends a refused request again, and fails where it has to', async () => {
+  it('sends a refused request again, and fails where it has to', async () => {
     const get = (path: string) => curl('--http2-prior-knowledge', `${faults.plain}${path}`)
     expect(await get('/refused?curl')).toBe('GET /refused?curl 200')
     // CURLE_HTTP2_STREAM.
@@ -279,13 +279,13 @@ describe.skipIf(lacksCurl)('curl', () => {
     await faults.running.says('GOAWAY PROTOCOL_ERROR DATA: stream_id == 0')
   })
 
-  test('is served over TLS by an address of the certificate', async () => {
+  it('is served over TLS by an address of the certificate', async () => {
     const { port } = new URL(faults.secure)
     const text = await curl('--cacert', faults.caPath, `https://127.0.0.1:${port}/goaway`)
     expect(text).toBe('GET /goaway 200')
   })
 
-  test('gets the list over HTTP/1.1, and a 505 for all else', async () => {
+  it('gets the list over HTTP/1.1, and a 505 for all else', async () => {
     const text = await curl(faults.plain)
     expect(text).toMatch(/^What this server does/)
     expect(text).toMatch(/ 200$/)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { generate } from 'selfsigned'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { BadFrame, BadHeaders, FaultServer } from '../../../src/testing/index.ts'
 import { createFaultServer } from '../../../src/testing/index.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
@@ -43,7 +43,7 @@ function toMessage(stderr: string): string {
 }
 
 describe('dodici URL: DNS', () => {
-  test('a name without an address: 3', async () => {
+  it('a name without an address: 3', async () => {
     const { code, stderr, stdout } = await runHere(['https://nowhere.invalid/'])
     expect([code, stdout]).toEqual([3, ''])
     expect(toMessage(stderr)).toMatch(/^dodici: nowhere\.invalid can't be resolved: .+\n$/)
@@ -51,7 +51,7 @@ describe('dodici URL: DNS', () => {
 })
 
 describe('dodici URL: connecting', () => {
-  test('a dead port: 4', async () => {
+  it('a dead port: 4', async () => {
     const port = await findFreePort()
     const { code, stderr } = await runHere([`http://127.0.0.1:${port}/`])
     expect(code).toBe(4)
@@ -60,7 +60,7 @@ describe('dodici URL: connecting', () => {
     )
   })
 
-  test('a dead port behind a name: each address that was tried', async () => {
+  it('a dead port behind a name: each address that was tried', async () => {
     const port = await findFreePort()
     const addresses = `a.example:${port}:127.0.0.1,127.0.0.2`
     const { code, stderr } = await runHere([`http://a.example:${port}/`, '--resolve', addresses])
@@ -70,7 +70,7 @@ describe('dodici URL: connecting', () => {
     )
   })
 
-  test('a server that hangs up: 6', async () => {
+  it('a server that hangs up: 6', async () => {
     const { code, stderr } = await runHere([`http://127.0.0.1:${await listenRaw(null)}/`])
     expect(code).toBe(6)
     expect(toMessage(stderr)).toContain('The server sent no SETTINGS: does it speak HTTP/2 on this port?')
@@ -78,7 +78,7 @@ describe('dodici URL: connecting', () => {
 })
 
 describe('dodici URL: a black hole', () => {
-  test.each(ENGINES)('a server that accepts and says nothing, on %s: 7', async (engine) => {
+  it.each(ENGINES)('a server that accepts and says nothing, on %s: 7', async (engine) => {
     const port = await listenRaw('')
     const args = ['--engine', engine, '--timeout', '300ms', `http://127.0.0.1:${port}/`]
     const { code, stderr } = await runHere(args)
@@ -86,14 +86,14 @@ describe('dodici URL: a black hole', () => {
     expect(toMessage(stderr)).toMatch(/^dodici: --timeout has passed: 300 ms\n/)
   })
 
-  test('a server that never begins TLS: 7', async () => {
+  it('a server that never begins TLS: 7', async () => {
     const port = await listenRaw('')
     const { code, stderr } = await runHere(['--timeout', '300ms', `https://127.0.0.1:${port}/`])
     expect(code).toBe(7)
     expect(toMessage(stderr)).toBe('dodici: --timeout has passed: 300 ms\n')
   })
 
-  test('a server that takes the request and never responds: 7', async () => {
+  it('a server that takes the request and never responds: 7', async () => {
     const server = await startFaults()
     server.onRequest('*', () => {})
     expect((await runHere(['--timeout', '300ms', server.origin])).code).toBe(7)
@@ -111,7 +111,7 @@ describe('dodici URL: TLS', () => {
     notAfterDate: new Date(Date.now() + 9 * DAY),
   }
 
-  test.each([
+  it.each([
     { what: 'self-signed', dates: {}, name: 'localhost', reasons: 'it is self-signed' },
     {
       what: 'expired',
@@ -149,7 +149,7 @@ describe('dodici URL: TLS', () => {
     expect(accepted.stderr).toContain(`no: ${reasons}`)
   })
 
-  test.each([
+  it.each([
     { what: 'expired', dates: past, name: 'localhost', reason: /^it has expired on [\d-]{10}$/ },
     {
       what: 'for another name',
@@ -173,7 +173,7 @@ describe('dodici URL: TLS', () => {
     expect(connection.certificate.reasons).toEqual([expect.stringMatching(reason)])
   })
 
-  test('https: to a server without TLS: 5, with a hint', async () => {
+  it('https: to a server without TLS: 5, with a hint', async () => {
     const { port } = await listen(createHttpServer())
     const { code, stderr } = await runHere([`https://127.0.0.1:${port}/`])
     expect(code).toBe(5)
@@ -183,7 +183,7 @@ describe('dodici URL: TLS', () => {
     expect(toMessage(stderr)).toContain('Try the URL with http:')
   })
 
-  test('a server that hangs up within the handshake: 5', async () => {
+  it('a server that hangs up within the handshake: 5', async () => {
     const { code, stderr } = await runHere([`https://127.0.0.1:${await listenRaw(null)}/`])
     expect(code).toBe(5)
     expect(toMessage(stderr)).toContain('The TLS handshake with 127.0.0.1')
@@ -191,7 +191,7 @@ describe('dodici URL: TLS', () => {
 })
 
 describe('dodici URL: no HTTP/2', () => {
-  test('ALPN gives http/1.1: 6, after all that TLS has told', async () => {
+  it('ALPN gives http/1.1: 6, after all that TLS has told', async () => {
     const { private: key, cert } = await toCertificate()
     const { port } = await listen(createHttpsServer({ key, cert }))
     const { code, stderr } = await runHere(['-k', `https://localhost:${port}/`])
@@ -202,7 +202,7 @@ describe('dodici URL: no HTTP/2', () => {
     )
   })
 
-  test('ALPN refuses both: 6', async () => {
+  it('ALPN refuses both: 6', async () => {
     const { private: key, cert } = await toCertificate()
     const { port } = await listen(createTlsServer({ key, cert, ALPNProtocols: ['spdy/3'] }))
     const { code, stderr } = await runHere(['-k', `https://localhost:${port}/`])
@@ -210,14 +210,14 @@ describe('dodici URL: no HTTP/2', () => {
     expect(toMessage(stderr)).toMatch(/^dodici: localhost:\d+ speaks neither HTTP\/2 nor HTTP\/1\.1/)
   })
 
-  test.each(ENGINES)('h2c to a server of HTTP/1.1, on %s: 6', async (engine) => {
+  it.each(ENGINES)('h2c to a server of HTTP/1.1, on %s: 6', async (engine) => {
     const { port } = await listen(createHttpServer())
     const { code, stderr } = await runHere(['--engine', engine, `http://127.0.0.1:${port}/`])
     expect(code).toBe(6)
     expect(toMessage(stderr)).toMatch(/^dodici: The server speaks HTTP\/1\.1, not HTTP\/2\n/)
   })
 
-  test.each(ENGINES)('h2c to a TLS port, on %s: 6, with a hint', async (engine) => {
+  it.each(ENGINES)('h2c to a TLS port, on %s: 6, with a hint', async (engine) => {
     // An alert of TLS 1.0: unexpected_message.
     const port = await listenRaw(Buffer.of(0x15, 3, 1, 0, 2, 2, 10))
     const { code, stderr } = await runHere(['--engine', engine, `http://127.0.0.1:${port}/`])
@@ -225,7 +225,7 @@ describe('dodici URL: no HTTP/2', () => {
     expect(toMessage(stderr)).toMatch(/TLS on this port.*\n(.*\n)*Try the URL with https:\n/)
   })
 
-  test.each(ENGINES)('a server of another protocol, on %s: 6', async (engine) => {
+  it.each(ENGINES)('a server of another protocol, on %s: 6', async (engine) => {
     const port = await listenRaw('220 mail.example ESMTP\r\n')
     const { code, stderr } = await runHere(['--engine', engine, `http://127.0.0.1:${port}/`])
     expect(code).toBe(6)
@@ -257,7 +257,7 @@ const BAD_HEADERS: readonly BadHeaders[] = [
 ]
 
 describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => {
-  test.each(BAD_FRAMES)('%s: 6', async (name) => {
+  it.each(BAD_FRAMES)('%s: 6', async (name) => {
     const server = await startFaults()
     server.onRequest('*', (stream, connection) => connection.badFrame(name, stream.id))
     const { code, stderr } = await runHere(['-v', '--engine', engine, server.origin])
@@ -265,7 +265,7 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     expect(toMessage(stderr)).toMatch(/^dodici: .+/)
   })
 
-  test.each(BAD_HEADERS)('%s: 6', async (name) => {
+  it.each(BAD_HEADERS)('%s: 6', async (name) => {
     const server = await startFaults()
     server.onRequest('*', (stream) => stream.badHeaders(name))
     const { code, stderr } = await runHere(['-v', '--engine', engine, server.origin])
@@ -273,7 +273,7 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     expect(toMessage(stderr)).toMatch(/^dodici: .+/)
   })
 
-  test('RST_STREAM: 6, with its code', async () => {
+  it('RST_STREAM: 6, with its code', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream) => stream.reset('ENHANCE_YOUR_CALM'))
     const { code, stderr } = await runHere(['--engine', engine, server.origin])
@@ -282,7 +282,7 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     expect(toMessage(stderr)).toContain('(processed: maybe)')
   })
 
-  test('GOAWAY with an error: 6, with its debug data, printable', async () => {
+  it('GOAWAY with an error: 6, with its debug data, printable', async () => {
     const server = await startFaults()
     server.onRequest('*', (_stream, connection) => {
       connection.goAway({ code: 'ENHANCE_YOUR_CALM', debugData: 'calm\u001b[31m', closes: 'at once' })
@@ -293,7 +293,7 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     expect(toMessage(stderr)).toContain('The debug data of its GOAWAY: calm\\x1b[31m\n')
   })
 
-  test('GOAWAY before the request was taken: 6, once, and no further connection', async () => {
+  it('GOAWAY before the request was taken: 6, once, and no further connection', async () => {
     const server = await startFaults()
     server.onRequest('*', (_stream, connection) =>
       connection.goAway({ lastStreamId: 0, debugData: 'moved', closes: 'at once' }),
@@ -306,7 +306,7 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     expect(server.connections).toHaveLength(1)
   })
 
-  test('a body that is cut: 6', async () => {
+  it('a body that is cut: 6', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream, connection) => {
       stream.head(200, { 'content-length': '10' })

@@ -1,6 +1,6 @@
 import { createServer as createTlsServer } from 'node:tls'
 import { generate } from 'selfsigned'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer } from '../../../src/testing/index.ts'
 import { createFaultServer } from '../../../src/testing/index.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
@@ -15,7 +15,7 @@ async function start(): Promise<FaultServer> {
 }
 
 describe('dodici URL: a 421', () => {
-  test.each(ENGINES)('is the response, and no second connection is made, on %s', async (engine) => {
+  it.each(ENGINES)('is the response, and no second connection is made, on %s', async (engine) => {
     const server = await start()
     server.onRequest('*', (stream) => stream.respond({ status: 421, headers: { 'x-a': 'b' }, body: 'no' }))
     const args = ['--engine', engine, server.origin]
@@ -37,7 +37,7 @@ describe('dodici URL: a 421', () => {
 describe('dodici URL: a server that echoes secrets', () => {
   const SECRETS = ['-H', 'authorization: Bearer sesame-1', '-H', 'cookie: sid=sesame-2']
 
-  test.each([[], ['-v'], ['--json', '-v']])('in fields: hidden, with %j', async (...options) => {
+  it.each([[], ['-v'], ['--json', '-v']])('in fields: hidden, with %j', async (...options) => {
     const server = await start()
     server.onRequest('*', (stream) =>
       stream.respond({ headers: { 'x-echo': `sesame-1, ${stream.field('cookie')}` } }),
@@ -48,7 +48,7 @@ describe('dodici URL: a server that echoes secrets', () => {
     expect(stdout + stderr).toContain('(hidden), (hidden)')
   })
 
-  test.each([
+  it.each([
     [],
     ['-v'],
     ['--json', '-v'],
@@ -69,7 +69,7 @@ describe('dodici URL: a server that echoes secrets', () => {
     expect(shown.stderr).toContain('Bearer sesame-1 https://me:sesame-3@a/?token=sesame-4')
   })
 
-  test('hides a password that makes the URL none', async () => {
+  it('hides a password that makes the URL none', async () => {
     const { code, stderr } = await runHere(['https://me:ses/ame@a.example/'])
     expect(code).toBe(2)
     expect(stderr).toContain("not 'https://(hidden)@a.example/'")
@@ -77,7 +77,7 @@ describe('dodici URL: a server that echoes secrets', () => {
 })
 
 describe('dodici URL: control characters of the server', () => {
-  test('are escaped in the document, where JSON leaves them as they are', async () => {
+  it('are escaped in the document, where JSON leaves them as they are', async () => {
     const server = await start()
     server.onRequest('*', (stream) => stream.respond({ headers: { 'x-a': 'b' }, body: '\u009b31m\u007f' }))
     const { stdout } = await runHere([server.origin, '--json'])
@@ -85,7 +85,7 @@ describe('dodici URL: control characters of the server', () => {
     expect(JSON.parse(stdout).response.body.text).toBe('\u009b31m\u007f')
   })
 
-  test('begin no line of the message', async () => {
+  it('begin no line of the message', async () => {
     const server = await start()
     server.onRequest('*', (_stream, connection) =>
       connection.goAway({ code: 'ENHANCE_YOUR_CALM', debugData: 'a\ndodici: done', closes: 'at once' }),
@@ -96,7 +96,7 @@ describe('dodici URL: control characters of the server', () => {
 })
 
 describe('dodici URL: a server that wants HTTP/1.1', () => {
-  test('HTTP_1_1_REQUIRED: 6, and a hint', async () => {
+  it('HTTP_1_1_REQUIRED: 6, and a hint', async () => {
     const server = await start()
     server.onRequest('*', (stream) => stream.reset('HTTP_1_1_REQUIRED'))
     const { code, stderr } = await runHere([server.origin])
@@ -106,7 +106,7 @@ describe('dodici URL: a server that wants HTTP/1.1', () => {
 })
 
 describe('dodici URL: a certificate with a date that is none', () => {
-  test('ends the connection: 5', async () => {
+  it('ends the connection: 5', async () => {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
       keyType: 'ec',
     })
@@ -124,7 +124,7 @@ describe('dodici URL: a certificate with a date that is none', () => {
 })
 
 describe('dodici URL: hosts', () => {
-  test.each([
+  it.each([
     'b\u00fccher.example',
     'XN--BCHER-KVA.example',
   ])('--resolve %s is that of the URL', async (host) => {
@@ -135,7 +135,7 @@ describe('dodici URL: hosts', () => {
     expect((await runHere(args)).code).toBe(0)
   })
 
-  test.each(['https:/a.example/', 'http:a.example'])('%s has no host: 2', async (url) => {
+  it.each(['https:/a.example/', 'http:a.example'])('%s has no host: 2', async (url) => {
     expect((await runHere([url])).code).toBe(2)
   })
 })

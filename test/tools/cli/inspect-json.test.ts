@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RequestScript } from '../../../src/testing/index.ts'
 import { createFaultServer, frames } from '../../../src/testing/index.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
@@ -65,7 +65,7 @@ async function serve(script: RequestScript, tls = false): Promise<string> {
 }
 
 describe('dodici URL --json', () => {
-  test('a response over TLS, by a name', async () => {
+  it('a response over TLS, by a name', async () => {
     const origin = await serve(async (stream) => {
       stream.head(200, [
         ['a', '1'],
@@ -94,7 +94,7 @@ describe('dodici URL --json', () => {
     expect(document).not.toHaveProperty('frames')
   })
 
-  test('frames, with -v', async () => {
+  it('frames, with -v', async () => {
     const origin = await serve((stream, connection) => {
       const update = frames.frame(16, 0, 0, Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.from('u=1')]))
       connection.write(frames.ping(), frames.windowUpdate(0, 9), update, frames.goAway(1, 0, 'bye'))
@@ -109,7 +109,7 @@ describe('dodici URL --json', () => {
     })
   })
 
-  test('a binary body, and one that is too long to be shown', async () => {
+  it('a binary body, and one that is too long to be shown', async () => {
     const binary = await runJson([await serve((stream) => stream.respond(Buffer.of(0xff, 0xfe)))])
     expect(binary.document.response.body).toEqual({ bytes: 2, text: null, isTruncated: false })
     // The limit cuts the last character in two.
@@ -122,7 +122,7 @@ describe('dodici URL --json', () => {
     })
   })
 
-  test('a body that goes to a file', async () => {
+  it('a body that goes to a file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-inspect-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     const origin = await serve((stream) => stream.respond('body'))
@@ -130,7 +130,7 @@ describe('dodici URL --json', () => {
     expect(document.response.body).toEqual({ bytes: 4, text: null, isTruncated: false })
   })
 
-  test('a proxy', async () => {
+  it('a proxy', async () => {
     const origin = await serve((stream) => stream.respond('body'), true)
     const { uri } = await startTunnelProxy('HTTP/1.1')
     const { document } = await runJson(['-k', '--proxy', uri, origin])
@@ -142,7 +142,7 @@ describe('dodici URL --json', () => {
     })
   })
 
-  test.each([
+  it.each([
     { what: 'no name', args: ['https://nowhere.invalid/'], code: 3, processed: 'no' },
     { what: 'no server', args: ['http://127.0.0.1:1/'], code: 4, processed: 'no' },
   ])('$what', async ({ args, code, processed }) => {
@@ -151,7 +151,7 @@ describe('dodici URL --json', () => {
     expect(run.document).toMatchObject({ http2: null, response: null, error: { processed } })
   })
 
-  test('a certificate that is not trusted', async () => {
+  it('a certificate that is not trusted', async () => {
     const run = await runJson([await serve(() => {}, true)])
     expect(run.code).toBe(5)
     expect(run.document.error).toMatchObject({
@@ -160,7 +160,7 @@ describe('dodici URL --json', () => {
     })
   })
 
-  test('a server that says nothing', async () => {
+  it('a server that says nothing', async () => {
     const ctrlC = new AbortController()
     // The beginning of the client has come: its SETTINGS among it.
     const { port } = await listen(createServer((socket) => socket.once('data', () => ctrlC.abort())))
@@ -170,7 +170,7 @@ describe('dodici URL --json', () => {
     expect(run.document.times).toEqual({ firstByteMs: null, totalMs: expect.any(Number) })
   })
 
-  test('all paths of the table have been seen', () => {
+  it('all paths of the table have been seen', () => {
     const paths = new Set([...seen].map((entry) => entry.slice(0, entry.lastIndexOf(' '))))
     expect([...SCHEMA.keys()].filter((path) => !paths.has(path))).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer, FaultStream, RequestScript } from '../../../src/testing/index.ts'
 import { createFaultServer, frames } from '../../../src/testing/index.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
@@ -34,7 +34,7 @@ async function makeFolder(): Promise<string> {
 }
 
 describe('dodici URL: the report', () => {
-  test('has the connection, SETTINGS, limits, windows, both header sections and times', async () => {
+  it('has the connection, SETTINGS, limits, windows, both header sections and times', async () => {
     const { origin } = await serve(respondText)
     const { code, stderr, stdout } = await runHere([`${origin}/path?q=1`])
     expect([code, stdout]).toEqual([0, 'hello'])
@@ -73,7 +73,7 @@ describe('dodici URL: the report', () => {
     ])
   })
 
-  test('has TLS and the certificate', async () => {
+  it('has TLS and the certificate', async () => {
     const { options } = await toTlsPeer()
     const server = await createFaultServer(options)
     onTestFinished(() => server.close())
@@ -87,7 +87,7 @@ describe('dodici URL: the report', () => {
     expect(stderr).toMatch(/^ {2}Valid {8}\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d, \d+ days left$/m)
   })
 
-  test('joins fields of one name; --raw shows each, as it came', async () => {
+  it('joins fields of one name; --raw shows each, as it came', async () => {
     const { origin } = await serve((stream) => {
       stream.head(
         200,
@@ -112,7 +112,7 @@ describe('dodici URL: the report', () => {
     expect(toFields(raw.stderr)).toEqual(['b: 1', 'a: 2', 'set-cookie: x', 'b: 3', 'set-cookie: y'])
   })
 
-  test('--trailers asks for the trailer section, and shows it', async () => {
+  it('--trailers asks for the trailer section, and shows it', async () => {
     const { origin } = await serve(async (stream) => {
       stream.head(200)
       await stream.data('body')
@@ -125,7 +125,7 @@ describe('dodici URL: the report', () => {
     expect((await runHere([none.origin, '--trailers'])).stderr).toContain('\nTrailers: none\n')
   })
 
-  test('has informational responses', async () => {
+  it('has informational responses', async () => {
     const { origin } = await serve((stream) => {
       stream.inform(103, [['link', '</a.css>']])
       respondText(stream)
@@ -133,14 +133,14 @@ describe('dodici URL: the report', () => {
     expect((await runHere([origin])).stderr).toContain('\nInformational response 103\n  link: </a.css>\n')
   })
 
-  test('says what was assumed for a URL without a scheme', async () => {
+  it('says what was assumed for a URL without a scheme', async () => {
     const { origin } = await serve(respondText)
     const { host } = new URL(origin)
     const { code, stderr } = await runHere(['--h2c', `${host}/a`])
     expect([code, stderr.split('\n')[0]]).toEqual([0, `GET http://${host}/a  (the scheme is assumed)`])
   })
 
-  test('--fail: 8 for a status of 400 or more, after the body', async () => {
+  it('--fail: 8 for a status of 400 or more, after the body', async () => {
     const { origin } = await serve((stream) => stream.respond({ status: 404, body: 'gone' }))
     expect(await runHere([origin])).toMatchObject({ code: 0, stdout: 'gone' })
     const failed = await runHere([origin, '--fail'])
@@ -150,7 +150,7 @@ describe('dodici URL: the report', () => {
 })
 
 describe('dodici URL: frames by --verbose', () => {
-  test.each(['wire', 'node'])('as they go and come, on %s', async (engine) => {
+  it.each(['wire', 'node'])('as they go and come, on %s', async (engine) => {
     const { origin } = await serve((stream) => respondText(stream))
     const { code, stderr } = await runHere(['-v', '--engine', engine, origin, '-d', 'abc'])
     expect(code).toBe(0)
@@ -166,7 +166,7 @@ describe('dodici URL: frames by --verbose', () => {
     expect(text).toContain('\n> GOAWAY last stream 0 NO_ERROR 8 bytes\n')
   })
 
-  test('RST_STREAM, PING, PRIORITY, GOAWAY and unknown types, with what they say', async () => {
+  it('RST_STREAM, PING, PRIORITY, GOAWAY and unknown types, with what they say', async () => {
     const { origin } = await serve((_stream, connection) => {
       connection.write(
         frames.ping(),
@@ -188,13 +188,13 @@ describe('dodici URL: frames by --verbose', () => {
     expect(text).toContain('\n< RST_STREAM stream 1 REFUSED_STREAM 4 bytes\n')
   })
 
-  test('a malformed one, with the rule that it breaks', async () => {
+  it('a malformed one, with the rule that it breaks', async () => {
     const { origin } = await serve((_stream, connection) => connection.badFrame('SETTINGS of 5 octets'))
     const { stderr } = await runHere(['-v', origin])
     expect(stderr).toContain('\n<   malformed: SETTINGS has 5 bytes, no multiple of 6 (RFC 9113 §6.5)\n')
   })
 
-  test('field blocks in several frames, of an encoder with a dynamic table', async () => {
+  it('field blocks in several frames, of an encoder with a dynamic table', async () => {
     const { origin } = await serve((_stream, connection) => {
       // A literal with incremental indexing, then the entry that it has made.
       const block = Buffer.concat([
@@ -235,7 +235,7 @@ describe('dodici URL: secrets', () => {
     'password: hush',
   ]
 
-  test.each([[[]], [['-v']], [['--json']], [['--json', '-v']]])('%s: none is shown', async (options) => {
+  it.each([[[]], [['-v']], [['--json']], [['--json', '-v']]])('%s: none is shown', async (options) => {
     const { origin } = await serve(script)
     const url = origin.replace('://', '://user:hush@')
     const { code, stderr, stdout } = await runHere([...options, ...secrets, `${url}/?token=hush`])
@@ -245,7 +245,7 @@ describe('dodici URL: secrets', () => {
     expect(`${stderr}${stdout}`).toContain('(hidden)')
   })
 
-  test('none is shown of a call that failed before it was sent', async () => {
+  it('none is shown of a call that failed before it was sent', async () => {
     const { code, stderr, stdout } = await runHere([
       '--json',
       ...secrets,
@@ -255,7 +255,7 @@ describe('dodici URL: secrets', () => {
     expect(`${stderr}${stdout}`).not.toContain('hush')
   })
 
-  test('--show-secrets shows them', async () => {
+  it('--show-secrets shows them', async () => {
     const { origin } = await serve(script)
     const { stderr } = await runHere(['--show-secrets', ...secrets, `${origin}/?token=hush`])
     expect(stderr).toContain('  authorization: hush\n  cookie: hush\n  x-api-key: hush\n')
@@ -265,7 +265,7 @@ describe('dodici URL: secrets', () => {
 })
 
 describe('dodici URL: terminals', () => {
-  test('has colours on a terminal alone, and not with NO_COLOR or TERM=dumb', async () => {
+  it('has colours on a terminal alone, and not with NO_COLOR or TERM=dumb', async () => {
     const { origin } = await serve(respondText)
     const coloured = await runHere([origin], { stderrIsTTY: true })
     expect(coloured.stderr).toContain(`${ESCAPE}[1mResponse 200${ESCAPE}[0m\n`)
@@ -276,7 +276,7 @@ describe('dodici URL: terminals', () => {
     expect((await runHere([origin], { stdoutIsTTY: true })).stderr).not.toContain(ESCAPE)
   })
 
-  test('control characters of the server are made visible', async () => {
+  it('control characters of the server are made visible', async () => {
     const { origin } = await serve((stream) =>
       stream.respond({ status: 200, headers: [['a', `b${ESCAPE}]0;t\u009b`]] }),
     )
@@ -285,7 +285,7 @@ describe('dodici URL: terminals', () => {
     expect(stderr).not.toContain(ESCAPE)
   })
 
-  test('a binary body is kept from a terminal: 1, with a hint', async () => {
+  it('a binary body is kept from a terminal: 1, with a hint', async () => {
     const { origin } = await serve((stream) => stream.respond(Buffer.from('PNG\0\0')))
     const refused = await runHere([origin], { stdoutIsTTY: true })
     expect(refused).toMatchObject({ code: 1, stdout: '' })
@@ -297,7 +297,7 @@ describe('dodici URL: terminals', () => {
     expect(await runHere([origin])).toMatchObject({ code: 0, stdout: 'PNG\0\0' })
   })
 
-  test('progress of a download to a file, on a terminal alone', async () => {
+  it('progress of a download to a file, on a terminal alone', async () => {
     const size = 3_000_000
     const { origin } = await serve((stream) => stream.respond(Buffer.alloc(size, 'x')))
     const path = join(await makeFolder(), 'body')
@@ -312,7 +312,7 @@ describe('dodici URL: terminals', () => {
     expect((await runHere([origin], { stderrIsTTY: true, stdoutIsTTY: true })).stderr).not.toContain('\r')
   })
 
-  test('progress of an upload', async () => {
+  it('progress of an upload', async () => {
     const { origin } = await serve(respondText)
     const pieces = Array.from({ length: 20 }, () => Buffer.alloc(50_000))
     const { code, stderr } = await runHere([origin, '-T', '-', '-o', join(await makeFolder(), 'body')], {
@@ -325,21 +325,21 @@ describe('dodici URL: terminals', () => {
 })
 
 describe('dodici URL: the body', () => {
-  test('-o writes it to a file, and nothing to the standard output', async () => {
+  it('-o writes it to a file, and nothing to the standard output', async () => {
     const { origin } = await serve(respondText)
     const path = join(await makeFolder(), 'body')
     expect(await runHere([origin, '-o', path])).toMatchObject({ code: 0, stdout: '' })
     expect(await readFile(path, 'utf8')).toBe('hello')
   })
 
-  test('-o to a folder that is missing: 1', async () => {
+  it('-o to a folder that is missing: 1', async () => {
     const { origin } = await serve(respondText)
     const { code, stderr } = await runHere([origin, '-o', join(await makeFolder(), 'none', 'body')])
     expect(code).toBe(1)
     expect(stderr).toMatch(/\ndodici: --output can't write '.*\/none\/body': ENOENT/)
   })
 
-  test('a reader that leaves is no error, and resets the stream', async () => {
+  it('a reader that leaves is no error, and resets the stream', async () => {
     const server = await serve(async (stream) => {
       stream.head(200)
       while (await stream.data(Buffer.alloc(10_000, 'x')));
@@ -349,7 +349,7 @@ describe('dodici URL: the body', () => {
     expect(stdout.length).toBeGreaterThanOrEqual(50_000)
   })
 
-  test('Ctrl-C before the response: 130, and the server may have acted on the request', async () => {
+  it('Ctrl-C before the response: 130, and the server may have acted on the request', async () => {
     const ctrlC = new AbortController()
     const { origin } = await serve(() => ctrlC.abort())
     const { code, stderr } = await runHere([origin], { ctrlC: ctrlC.signal })
@@ -360,7 +360,7 @@ describe('dodici URL: the body', () => {
     )
   })
 
-  test('Ctrl-C ends it at once with what there is: 130', async () => {
+  it('Ctrl-C ends it at once with what there is: 130', async () => {
     const { origin } = await serve((stream) => {
       stream.head(200)
       void stream.data('begin')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Serve } from '../../support/clients/cli.ts'
 import { CliProcess, makeFolder, removeFolder, runCli, startServe } from '../../support/clients/cli.ts'
 import { program, runInTerminal, runShell } from '../../support/clients/pseudo-terminal.ts'
@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 describe('dodici URL, as a process', () => {
-  test('shows a response of dodici serve, and ends by itself', async () => {
+  it('shows a response of dodici serve, and ends by itself', async () => {
     const { code, stderr, stdout } = await runCli(['--ca', serve.caPath, `${serve.secure}/headers`])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ method: 'GET', path: '/headers' })
@@ -28,18 +28,18 @@ describe('dodici URL, as a process', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
-  test('ends with the exit code of its failure', async () => {
+  it('ends with the exit code of its failure', async () => {
     expect((await runCli([`${serve.secure}/`])).code).toBe(5)
     expect((await runCli(['--timeout', '200ms', `${serve.plain}/delay/60000`])).code).toBe(7)
   })
 
-  test('a reader that leaves is no error', async () => {
+  it('a reader that leaves is no error', async () => {
     const line = `{ ${program} ${serve.plain}/bytes/100000000; echo code $? >&2; } | head -c 5 >/dev/null`
     const { output } = await runShell(line)
     expect(output).toMatch(/\ncode 0\n$/)
   })
 
-  test('Ctrl-C ends it at once: 130', async () => {
+  it('Ctrl-C ends it at once: 130', async () => {
     const running = new CliProcess([`${serve.plain}/sse?count=0&interval=10`], {})
     onTestFinished(() => running.kill())
     await running.says('data:')
@@ -49,7 +49,7 @@ describe('dodici URL, as a process', () => {
     expect(stderr).toMatch(/\nTimes\n(.*\n)*dodici: interrupted\n/)
   })
 
-  test('an upload of the standard input that does not end does not hold it up', async () => {
+  it('an upload of the standard input that does not end does not hold it up', async () => {
     const line = `sleep 60 | { ${program} --timeout 500ms -T - ${serve.plain}/echo; echo code $?; kill 0; }`
     const { output } = await runShell(`setsid sh -c '${line.replaceAll("'", `'\\''`)}'`)
     expect(output).toContain('\ncode 7\n')
@@ -57,14 +57,14 @@ describe('dodici URL, as a process', () => {
 })
 
 describe('dodici URL, with a pipe', () => {
-  test('a standard input that does not end does not hold up a response', async () => {
+  it('a standard input that does not end does not hold up a response', async () => {
     const running = new CliProcess(['-T', '-', `${serve.plain}/status/200`], {}, undefined, 'pipe')
     onTestFinished(() => running.kill())
     const { code, stdout } = await running.exit()
     expect([code, stdout]).toEqual([0, '200\n'])
   })
 
-  test('--timeout ends it when the reader takes nothing: 7', async () => {
+  it('--timeout ends it when the reader takes nothing: 7', async () => {
     const running = new CliProcess(['--timeout', '1s', `${serve.plain}/bytes/100000000`], {})
     onTestFinished(() => running.kill())
     running.child.stdout?.pause()
@@ -75,7 +75,7 @@ describe('dodici URL, with a pipe', () => {
     expect(stderr).toContain('dodici: --timeout has passed: 1000 ms')
   })
 
-  test('a document that is larger than a pipe is whole after --timeout', async () => {
+  it('a document that is larger than a pipe is whole after --timeout', async () => {
     const args = ['--timeout', '1s', '--json', '-v', `${serve.plain}/bytes/1000000000000`]
     const running = new CliProcess(args, {})
     onTestFinished(() => running.kill())
@@ -90,21 +90,21 @@ describe('dodici URL, with a pipe', () => {
 })
 
 describe.skipIf(lacks('script'))('dodici URL, in a terminal', () => {
-  test('has colours, and the body between the sections', async () => {
+  it('has colours, and the body between the sections', async () => {
     const { code, output } = await runInTerminal(`${program} ${serve.plain}/status/200`)
     expect(code).toBe(0)
     expect(output).toContain('\u001b[1mResponse 200\u001b[0m')
     expect(output).toMatch(/200\r\n.*Times/)
   })
 
-  test('has none with NO_COLOR', async () => {
+  it('has none with NO_COLOR', async () => {
     const { code, output } = await runInTerminal(`NO_COLOR=1 ${program} ${serve.plain}/status/200`)
     expect(code).toBe(0)
     expect(output).toContain('\r\nResponse 200\r\n')
     expect(output).not.toContain('\u001b')
   })
 
-  test('shows the progress of a download to a file', async () => {
+  it('shows the progress of a download to a file', async () => {
     const line = `${program} -o /dev/null ${serve.plain}/bytes/200000000`
     const { code, output } = await runInTerminal(line)
     expect(code).toBe(0)
@@ -112,7 +112,7 @@ describe.skipIf(lacks('script'))('dodici URL, in a terminal', () => {
     expect(output).toMatch(/ of 200 MB, \d+ %, /)
   })
 
-  test('keeps a binary body from it: 1', async () => {
+  it('keeps a binary body from it: 1', async () => {
     const { code, output } = await runInTerminal(`head -c 9 /dev/zero | ${program} -d @- ${serve.plain}/echo`)
     expect(code).toBe(1)
     expect(output).toContain('the body is binary')

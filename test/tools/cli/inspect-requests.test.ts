@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../../support/clients/cli-here.ts'
 import { listen } from '../../support/servers/listen.ts'
 import { read, startServer, toCertificate } from '../../support/servers/server.ts'
@@ -38,7 +38,7 @@ async function makeFile(name: string, content: string): Promise<string> {
 }
 
 describe('dodici URL: the request', () => {
-  test('is a GET with the path and query of the URL', async () => {
+  it('is a GET with the path and query of the URL', async () => {
     const { origin } = await startEcho()
     expect(await ask([`${origin}/a%20b?c=d#e`])).toMatchObject({
       ':method': 'GET',
@@ -49,7 +49,7 @@ describe('dodici URL: the request', () => {
     })
   })
 
-  test('-X, -H and -d', async () => {
+  it('-X, -H and -d', async () => {
     const { origin } = await startEcho()
     const fields = ['-H', 'X-A: 1', '--header', 'accept: text/html', '-H', 'host: other.example']
     const got = await ask(['-X', 'PATCH', ...fields, '-d', 'a=b', origin])
@@ -64,7 +64,7 @@ describe('dodici URL: the request', () => {
     })
   })
 
-  test('-d alone is a POST, of a file or the standard input too', async () => {
+  it('-d alone is a POST, of a file or the standard input too', async () => {
     const { origin } = await startEcho()
     const path = await makeFile('body.json', '{\n}')
     const json = ['-H', 'Content-Type: application/json']
@@ -76,7 +76,7 @@ describe('dodici URL: the request', () => {
     expect(await ask(['-d', '@-', origin], 'from stdin')).toMatchObject({ body: 'from stdin' })
   })
 
-  test('-F is a form of values and files', async () => {
+  it('-F is a form of values and files', async () => {
     const { origin } = await startEcho()
     const path = await makeFile('note.txt', 'note')
     const { body = '', ...headers } = await ask(['-F', 'a=1', '-F', `file=@${path}`, origin])
@@ -91,7 +91,7 @@ describe('dodici URL: the request', () => {
     )
   })
 
-  test('-T puts a file, with its length, or the standard input', async () => {
+  it('-T puts a file, with its length, or the standard input', async () => {
     const { origin } = await startEcho()
     const path = await makeFile('a.html', '<p>')
     expect(await ask(['-T', path, origin])).toMatchObject({
@@ -105,7 +105,7 @@ describe('dodici URL: the request', () => {
     expect(got['content-length']).toBeUndefined()
   })
 
-  test('a standard input that fails: 1', async () => {
+  it('a standard input that fails: 1', async () => {
     const { origin } = await startEcho()
     function* fail(): Generator<Uint8Array> {
       yield Buffer.from('begin')
@@ -116,7 +116,7 @@ describe('dodici URL: the request', () => {
     expect(stderr).toContain("\ndodici: --upload can't be read on: the disk is gone\n")
   })
 
-  test('credentials of the URL are sent, unless a field has them', async () => {
+  it('credentials of the URL are sent, unless a field has them', async () => {
     const { origin } = await startEcho()
     const url = origin.replace('://', '://me:p@')
     expect(await ask([url])).toMatchObject({
@@ -125,7 +125,7 @@ describe('dodici URL: the request', () => {
     expect(await ask([url, '-H', 'authorization: own'])).toMatchObject({ authorization: 'own' })
   })
 
-  test('HEAD has no body', async () => {
+  it('HEAD has no body', async () => {
     const { origin } = await startServer((stream) =>
       stream.respond({ ':status': 200, 'content-length': '9' }, { endStream: true }),
     )
@@ -134,7 +134,7 @@ describe('dodici URL: the request', () => {
 })
 
 describe('dodici URL: the way to the server', () => {
-  test.each(['wire', 'node'])('TLS with --ca, on %s', async (engine) => {
+  it.each(['wire', 'node'])('TLS with --ca, on %s', async (engine) => {
     const { ca, origin } = await startEcho(true)
     const path = await makeFile('ca.pem', ca)
     const { code, stderr, stdout } = await runHere(['--engine', engine, '--ca', path, origin])
@@ -142,7 +142,7 @@ describe('dodici URL: the way to the server', () => {
     expect(stderr).toContain('  Trusted      yes\n')
   })
 
-  test('--resolve: other addresses, the same name', async () => {
+  it('--resolve: other addresses, the same name', async () => {
     const { ca, origin } = await startEcho(true)
     const { port } = new URL(origin)
     const path = await makeFile('ca.pem', ca)
@@ -160,7 +160,7 @@ describe('dodici URL: the way to the server', () => {
     expect(other.stderr).toContain('no: it is self-signed; it is for localhost, 127.0.0.1, not for a.example')
   })
 
-  test.each(KINDS)('--proxy: a tunnel through %s', async (kind) => {
+  it.each(KINDS)('--proxy: a tunnel through %s', async (kind) => {
     const { origin } = await startEcho(true)
     const proxy = await startTunnelProxy(kind, (tunnel) => tunnel.relay())
     const uri = proxy.uri.replace('://', '://me:hush@')
@@ -174,14 +174,14 @@ describe('dodici URL: the way to the server', () => {
     expect(proxy.asked).toHaveLength(1)
   })
 
-  test('--proxy: h2c goes through a tunnel too', async () => {
+  it('--proxy: h2c goes through a tunnel too', async () => {
     const { origin } = await startEcho()
     const proxy = await startTunnelProxy('HTTP/1.1', (tunnel) => tunnel.relay())
     expect((await runHere(['--proxy', proxy.uri, origin])).code).toBe(0)
     expect(proxy.asked).toHaveLength(1)
   })
 
-  test('--proxy: a dead one: 4', async () => {
+  it('--proxy: a dead one: 4', async () => {
     const { origin } = await startEcho(true)
     const { code, stderr } = await runHere(['--proxy', 'http://me:hush@127.0.0.1:1', origin])
     expect(code).toBe(4)
@@ -189,7 +189,7 @@ describe('dodici URL: the way to the server', () => {
     expect(stderr).not.toContain('hush')
   })
 
-  test('--proxy: a certificate behind it that is not trusted: 5', async () => {
+  it('--proxy: a certificate behind it that is not trusted: 5', async () => {
     const { origin } = await startEcho(true)
     const proxy = await startTunnelProxy('HTTP/1.1', (tunnel) => tunnel.relay())
     const { code, stderr } = await runHere(['--proxy', proxy.uri, origin])
@@ -197,7 +197,7 @@ describe('dodici URL: the way to the server', () => {
     expect(stderr).toContain("\ndodici: The certificate isn't trusted: it is self-signed\n")
   })
 
-  test('--proxy: a server behind it without HTTP/2: 6', async () => {
+  it('--proxy: a server behind it without HTTP/2: 6', async () => {
     const { private: key, cert } = await toCertificate()
     const { port } = await listen(createHttpsServer({ key, cert }))
     const proxy = await startTunnelProxy('SOCKS5', (tunnel) => tunnel.relay())
@@ -208,7 +208,7 @@ describe('dodici URL: the way to the server', () => {
 })
 
 describe('dodici URL: its command line', () => {
-  test.each([
+  it.each([
     { args: ['-v', '-X', 'GET', '--', 'https://a', 'https://b'], message: 'takes one URL, not 2' },
     { args: ['URL'], message: 'a URL is missing' },
     { args: ['-d', 'a.b'], message: 'a URL is missing' },

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Cleaner } from '../../interop/fetch-servers.ts'
 import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from '../../interop/grpc-servers.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
@@ -26,7 +26,7 @@ function toSettings(stderr: string): Record<string, number> {
 }
 
 describe.skipIf(lacksNghttpd)('dodici URL: nghttpd', () => {
-  test.each(ENGINES)('over TLS, on %s', async (engine) => {
+  it.each(ENGINES)('over TLS, on %s', async (engine) => {
     const { ca, origin } = await startNghttpd({ tls: true, files: { 'a.txt': 'a file\n' } })
     const caPath = await makeFile('ca.pem', ca)
     const { code, stderr, stdout } = await runHere(['--engine', engine, '--ca', caPath, `${origin}/a.txt`])
@@ -39,14 +39,14 @@ describe.skipIf(lacksNghttpd)('dodici URL: nghttpd', () => {
     expect(stderr).toMatch(/^ {2}Round trip {3}\d+\.\d+ ms$/m)
   })
 
-  test('its trailers, over h2c', async () => {
+  it('its trailers, over h2c', async () => {
     const { origin } = await startNghttpd({ files: { a: 'a' }, args: ['--trailer=x-trailer: yes'] })
     const { code, stderr } = await runHere(['--trailers', `${origin}/a`])
     expect(code).toBe(0)
     expect(stderr).toContain('\nTrailers\n  x-trailer: yes\n')
   })
 
-  test('an upload and a large download, to the last byte', async () => {
+  it('an upload and a large download, to the last byte', async () => {
     const content = Buffer.alloc(3_000_001, 'abcdefg')
     const { origin } = await startNghttpd({ files: { large: content }, args: ['--echo-upload'] })
     const path = await makeFile('large', content)
@@ -58,7 +58,7 @@ describe.skipIf(lacksNghttpd)('dodici URL: nghttpd', () => {
 })
 
 describe.skipIf(lacksNginx)('dodici URL: nginx', () => {
-  test.each(ENGINES)('over TLS, on %s', async (engine) => {
+  it.each(ENGINES)('over TLS, on %s', async (engine) => {
     const { origin } = await startNginx({ tls: true, server: "location / { return 404 'none'; }" })
     const { code, stderr, stdout } = await runHere(['--engine', engine, '-k', '--fail', `${origin}/a`])
     expect({ code, stdout }).toEqual({ code: 8, stdout: 'none' })
@@ -70,7 +70,7 @@ describe.skipIf(lacksNginx)('dodici URL: nginx', () => {
 })
 
 describe.skipIf(lacksApache)('dodici URL: Apache', () => {
-  test.each(ENGINES)('over h2c, on %s', async (engine) => {
+  it.each(ENGINES)('over h2c, on %s', async (engine) => {
     const { origin } = await startApache()
     const { code, stderr } = await runHere(['-v', '--engine', engine, `${origin}/a?b`])
     expect(code).toBe(0)
@@ -81,7 +81,7 @@ describe.skipIf(lacksApache)('dodici URL: Apache', () => {
 })
 
 describe.each(GRPC_SERVERS)('dodici URL: %s', (name) => {
-  test('a call of gRPC, and its status in the trailers', { timeout: GRPC_START_LIMIT }, async () => {
+  it('a call of gRPC, and its status in the trailers', { timeout: GRPC_START_LIMIT }, async () => {
     const cleaner = new Cleaner()
     onTestFinished(() => cleaner.clean())
     const { origin } = await startGrpcServer(name, cleaner)

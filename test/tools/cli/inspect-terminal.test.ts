@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http'
 import { generate } from 'selfsigned'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFaultServer } from '../../../src/testing/index.ts'
 import { Cleaner } from '../../interop/fetch-servers.ts'
 import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from '../../interop/grpc-servers.ts'
@@ -87,14 +87,14 @@ const CASES: readonly Case[] = [
 
 describe.skipIf(lacks('script'))('dodici URL, in a terminal', () => {
   for (const { name, isMissing = false, start, code, says } of CASES) {
-    test.skipIf(isMissing)(`${name}: ${code}`, async () => {
+    it.skipIf(isMissing)(`${name}: ${code}`, async () => {
       const exit = await runInTerminal(`${program} ${await start()}`)
       expect(exit.output).toContain(says)
       expect(exit.code).toBe(code)
     })
   }
 
-  test.each(GRPC_SERVERS)('%s: 0', { timeout: GRPC_START_LIMIT }, async (name) => {
+  it.each(GRPC_SERVERS)('%s: 0', { timeout: GRPC_START_LIMIT }, async (name) => {
     const cleaner = new Cleaner()
     onTestFinished(() => cleaner.clean())
     const { origin } = await startGrpcServer(name, cleaner)

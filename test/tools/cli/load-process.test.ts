@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { CliProcess, makeFolder, removeFolder, runCli, startServe } from '../../support/clients/cli.ts'
 import { startFaults } from '../../support/peers/fault-rig.ts'
 
@@ -26,7 +26,7 @@ async function preload(name: string, script: string): Promise<Record<string, str
 }
 
 describe('the program dodici load', () => {
-  test('measures dodici serve, over h2c and over TLS', async () => {
+  it('measures dodici serve, over h2c and over TLS', async () => {
     const { running, plain, secure, caPath } = await startServe(folder)
     onTestFinished(() => running.kill())
     const inClear = await runCli(['load', '-n', '300', '-c', '2', `${plain}/bytes/1000`])
@@ -38,7 +38,7 @@ describe('the program dodici load', () => {
     expect(overTls.stdout).toMatch(/^ {2}Responses {6}300 {3}404: 300$/m)
   })
 
-  test('at Ctrl-C reports what it has', async () => {
+  it('at Ctrl-C reports what it has', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream) => (stream.index < 50 ? stream.respond() : undefined))
     const running = start(['--json', '-m', '3', server.origin])
@@ -52,7 +52,7 @@ describe('the program dodici load', () => {
 })
 
 describe('several workers', () => {
-  test('divide sessions, requests and rate', async () => {
+  it('divide sessions, requests and rate', async () => {
     const server = await startFaults()
     const args = ['-w', '2', '-c', '3', '-n', '1001', '-m', '10', '-r', '20000']
     const { code, stdout, stderr } = await start(['--json', ...args, server.origin]).exit()
@@ -62,13 +62,13 @@ describe('several workers', () => {
     expect(server.requests).toHaveLength(1_004)
   })
 
-  test('of which one has no request end all the same', async () => {
+  it('of which one has no request end all the same', async () => {
     const { origin } = await startFaults()
     const { code, stdout } = await start(['--json', '-w', '2', '-c', '2', '-n', '1', origin]).exit()
     expect({ code, responses: JSON.parse(stdout).responses }).toEqual({ code: 0, responses: 1 })
   })
 
-  test('of which one is lost during the load end with what the others have', async () => {
+  it('of which one is lost during the load end with what the others have', async () => {
     const server = await startFaults()
     const env = await preload(
       'lost',
@@ -87,7 +87,7 @@ describe('several workers', () => {
     })
   })
 
-  test('of which one is lost before the load send nothing', async () => {
+  it('of which one is lost before the load send nothing', async () => {
     const server = await startFaults()
     const env = await preload(
       'never',
@@ -99,7 +99,7 @@ describe('several workers', () => {
     expect(server.requests.length).toBeLessThanOrEqual(2)
   })
 
-  test('that cannot connect end the command with one error', async () => {
+  it('that cannot connect end the command with one error', async () => {
     const server = await startFaults()
     const { origin } = server
     await server.close()

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { presets } from '../../../src/testing/index.ts'
 import { makeFolder, removeFolder } from '../../support/clients/cli.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
@@ -37,7 +37,7 @@ async function toTls() {
 }
 
 describe('dodici load', () => {
-  test.skipIf(lacksNghttpd)('sends exactly as many requests as it is told, to nghttpd', async () => {
+  it.skipIf(lacksNghttpd)('sends exactly as many requests as it is told, to nghttpd', async () => {
     const { origin, stop } = await startNghttpd({ files: { file: 'x'.repeat(1_000) } })
     const { code, report, stderr } = await load('-n', '1003', '-c', '2', `${origin}/file`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -56,7 +56,7 @@ describe('dodici load', () => {
     expect(requests).toHaveLength(1_005)
   })
 
-  test('sends method, fields and body', async () => {
+  it('sends method, fields and body', async () => {
     const server = await startFaults()
     const args = ['-n', '2', '-m', '1', '-X', 'PUT', '-H', 'X-A: b', '-D', 'some data']
     expect(await load(...args, `${server.origin}/a?b`)).toMatchObject({ code: 0 })
@@ -67,7 +67,7 @@ describe('dodici load', () => {
     }
   })
 
-  test('over TLS needs a certificate that is trusted', async () => {
+  it('over TLS needs a certificate that is trusted', async () => {
     const { ca, ...tls } = await toTls()
     const { origin } = await startFaults(tls)
     const refused = await runHere(['load', '-n', '5', origin])
@@ -77,7 +77,7 @@ describe('dodici load', () => {
     expect(await load('-n', '5', '--insecure', origin)).toMatchObject({ code: 0, report: { responses: 5 } })
   })
 
-  test('ends with the duration', async () => {
+  it('ends with the duration', async () => {
     const { origin } = await startFaults()
     const { code, report } = await load('-d', '300ms', '-m', '2', '--warm-up', '50ms', origin)
     expect(code).toBe(0)
@@ -86,7 +86,7 @@ describe('dodici load', () => {
     expect(report.requestsPerSecond).toBeLessThanOrEqual(report.responses / 0.3 + 0.001)
   })
 
-  test('keeps to the limit of the server', async () => {
+  it('keeps to the limit of the server', async () => {
     const server = await startFaults({ h2c: true, settings: { maxConcurrentStreams: 3 } })
     const { code, report } = await load('-n', '50', server.origin)
     expect({ code, streams: report.streams, responses: report.responses }).toEqual({
@@ -96,7 +96,7 @@ describe('dodici load', () => {
     })
   })
 
-  test('at a rate, counts the latencies from when a request was due', async () => {
+  it('at a rate, counts the latencies from when a request was due', async () => {
     const server = await startFaults()
     // Behind the first one the only stream is held, until all requests are due.
     server.onRequest('*', async (stream) => {
@@ -113,7 +113,7 @@ describe('dodici load', () => {
     expect(report.serviceTime.max).toBeGreaterThan(300)
   })
 
-  test('counts requests that fail by their code, and says so by its exit code', async () => {
+  it('counts requests that fail by their code, and says so by its exit code', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream) =>
       stream.index % 2 === 1 ? stream.reset('INTERNAL_ERROR') : stream.respond(),
@@ -127,7 +127,7 @@ describe('dodici load', () => {
     expect(report.errors).toEqual({ DODICI_ERR_STREAM: 50 })
   })
 
-  test('counts a response that does not come in time as an error', async () => {
+  it('counts a response that does not come in time as an error', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream) => (stream.index === 3 ? undefined : stream.respond()))
     const { code, report } = await load('-n', '20', '-m', '5', '--timeout', '500ms', server.origin)
@@ -137,7 +137,7 @@ describe('dodici load', () => {
     expect(report.errors).toEqual({ DODICI_ERR_REQUEST_TIMEOUT: report.failures })
   })
 
-  test('goes on when the server retires its connections', async () => {
+  it('goes on when the server retires its connections', async () => {
     const server = await startFaults()
     server.use(presets.nginxThatRetires({ requests: 50 }))
     const { code, report } = await load('-n', '500', '-m', '10', server.origin)
@@ -151,7 +151,7 @@ describe('dodici load', () => {
     expect(report.bytes.received).toBeGreaterThan(500 * 18)
   })
 
-  test('opens a lost session again, and counts the requests that were lost with it', async () => {
+  it('opens a lost session again, and counts the requests that were lost with it', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream, connection) => {
       if (stream.index === 20) connection.transport.destroy()
@@ -165,7 +165,7 @@ describe('dodici load', () => {
     expect(server.connections).toHaveLength(2)
   })
 
-  test('refuses a field that HTTP/2 does not have, before the load', async () => {
+  it('refuses a field that HTTP/2 does not have, before the load', async () => {
     const server = await startFaults()
     const { code, stdout, stderr } = await runHere(['load', '-n', '1', '-H', 'te: gzip', server.origin])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -173,7 +173,7 @@ describe('dodici load', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('draws a chart', async () => {
+  it('draws a chart', async () => {
     const { origin } = await startFaults()
     const chart = join(folder, 'chart.svg')
     const { code, stdout } = await runHere(['load', '-n', '50', '--chart', chart, origin])
@@ -182,7 +182,7 @@ describe('dodici load', () => {
     expect(checkXml(await readFile(chart, 'utf8'))).toBe('svg')
   })
 
-  test('reports also when the chart cannot be written', async () => {
+  it('reports also when the chart cannot be written', async () => {
     const { origin } = await startFaults()
     const { code, stdout, stderr } = await runHere([
       'load',
@@ -197,7 +197,7 @@ describe('dodici load', () => {
     expect(stderr).toContain(`--chart can't write '${folder}/no/a.svg': ENOENT`)
   })
 
-  test('on a terminal shows its progress, and at Ctrl-C reports what it has', async () => {
+  it('on a terminal shows its progress, and at Ctrl-C reports what it has', async () => {
     const { origin } = await startFaults()
     const ctrlC = new AbortController()
     const { code, stdout, stderr } = await runHere(['load', '-d', '1h', '-m', '2', origin], {
@@ -215,7 +215,7 @@ describe('dodici load', () => {
 })
 
 describe('a server that cannot be measured', () => {
-  test.each([
+  it.each([
     {
       what: 'listens on no port',
       toUrl: async () => `http://127.0.0.1:${await findFreePort()}/`,
@@ -258,7 +258,7 @@ describe('a server that cannot be measured', () => {
     expect(stderr).toContain(message)
   })
 
-  test('is asked once', async () => {
+  it('is asked once', async () => {
     const server = await startFaults()
     server.onRequest('*', (stream) => stream.reset('INTERNAL_ERROR'))
     const { code } = await runHere(['load', '-c', '20', server.origin])
@@ -266,7 +266,7 @@ describe('a server that cannot be measured', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('is given up at Ctrl-C', async () => {
+  it('is given up at Ctrl-C', async () => {
     const server = await startFaults()
     server.onRequest('*', () => {})
     const ctrlC = new AbortController()
@@ -278,7 +278,7 @@ describe('a server that cannot be measured', () => {
     expect(stderr).toBe('dodici load: interrupted before the load began\n')
   })
 
-  test('because it is no machine of ours is not asked', async () => {
+  it('because it is no machine of ours is not asked', async () => {
     const { code, stdout, stderr } = await runHere(['load', 'https://example.com/'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain("example.com isn't this machine")

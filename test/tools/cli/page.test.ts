@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { EXIT } from '../../../src/cli/cli-error.ts'
 import { COMMANDS } from '../../../src/cli/commands.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
@@ -11,7 +11,7 @@ import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = await readFile(`${root}docs/cli.md`, 'utf8')
 
-test('docs/cli.md has each exit code, and no other', () => {
+it('docs/cli.md has each exit code, and no other', () => {
   const [, table = ''] = page.split('**Exit codes**')
   const codes = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| (\d+) \|/gm)].map(([, code]) =>
     Number(code),
@@ -19,7 +19,7 @@ test('docs/cli.md has each exit code, and no other', () => {
   expect(codes).toEqual(Object.values(EXIT))
 })
 
-test('docs/cli.md has each command with each of its options and routes', () => {
+it('docs/cli.md has each command with each of its options and routes', () => {
   for (const { name, synopsis, help } of COMMANDS) {
     expect(page).toContain(`\`${`dodici ${name} ${synopsis}`.trim()}\``)
     const [, section = ''] = page.split(`\n## \`dodici ${name}\``)
@@ -32,7 +32,7 @@ test('docs/cli.md has each command with each of its options and routes', () => {
   }
 })
 
-test('docs/cli.md has snippets that run beside the server', async () => {
+it('docs/cli.md has snippets that run beside the server', async () => {
   const folder = await makeFolder()
   onTestFinished(() => removeFolder(folder))
   const serve = await startServe(join(folder, '.cache'))

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../../src/index.ts'
 import type { Serve } from '../../support/clients/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
@@ -63,7 +63,7 @@ async function get(path: string, headers: Record<string, string> = {}, method = 
 }
 
 describe('a file', () => {
-  test.each([
+  it.each([
     { path: '/a.txt', text: 'abcdef', type: 'text/plain; charset=utf-8' },
     { path: '/a.txt?query=../..', text: 'abcdef', type: 'text/plain; charset=utf-8' },
     { path: '/%61.txt', text: 'abcdef', type: 'text/plain; charset=utf-8' },
@@ -78,7 +78,7 @@ describe('a file', () => {
     expect(response.fields).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
   })
 
-  test('comes whole, with its length', async () => {
+  it('comes whole, with its length', async () => {
     const { fields, text } = await get('/big.bin')
     expect(fields).toMatchObject({
       'content-type': 'application/octet-stream',
@@ -87,24 +87,24 @@ describe('a file', () => {
     expect(text === BIG.toString()).toBe(true)
   })
 
-  test('has no body for HEAD', async () => {
+  it('has no body for HEAD', async () => {
     const { status, fields, text } = await get('/a.txt', {}, 'HEAD')
     expect({ status, text, length: fields['content-length'] }).toEqual({ status: 200, text: '', length: '6' })
   })
 
-  test('takes no other method', async () => {
+  it('takes no other method', async () => {
     const { status, fields } = await get('/a.txt', {}, 'DELETE')
     expect({ status, allow: fields.allow }).toEqual({ status: 405, allow: 'GET, HEAD' })
   })
 
-  test('is not sent again to a client that has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const { fields } = await get('/a.txt')
     const again = await get('/a.txt', { 'if-none-match': `"other", W/${fields.etag}` })
     expect(again).toMatchObject({ status: 304, text: '' })
     expect(await get('/a.txt', { 'if-none-match': '"other"' })).toMatchObject({ status: 200 })
   })
 
-  test.each([
+  it.each([
     { range: 'bytes=0-0', status: 206, text: 'a', of: 'bytes 0-0/6' },
     { range: 'bytes=2-', status: 206, text: 'cdef', of: 'bytes 2-5/6' },
     { range: 'bytes=-2', status: 206, text: 'ef', of: 'bytes 4-5/6' },
@@ -119,7 +119,7 @@ describe('a file', () => {
 })
 
 describe('a folder', () => {
-  test('has its address with a slash behind it', async () => {
+  it('has its address with a slash behind it', async () => {
     const { status, fields } = await get('/sub')
     expect({ status, location: fields.location }).toEqual({ status: 308, location: '/sub/' })
   })
@@ -142,7 +142,7 @@ const FORBIDDEN = [
 ]
 
 describe('what lies elsewhere, or is hidden', () => {
-  test('is not found, by none of many paths', async () => {
+  it('is not found, by none of many paths', async () => {
     const responses = FORBIDDEN.map(async (path) => ({ path, ...(await get(path)) }))
     const found = (await Promise.all(responses)).filter(({ status, text }) => {
       return status !== 404 || text !== 'Not found.\n'
@@ -150,7 +150,7 @@ describe('what lies elsewhere, or is hidden', () => {
     expect(found).toEqual([])
   })
 
-  test('is not found over HTTP/1.1 either', async () => {
+  it('is not found over HTTP/1.1 either', async () => {
     const responses = FORBIDDEN.map(async (path) => ({ path, ...(await getRaw(path)) }))
     const found = (await Promise.all(responses)).filter(({ status, text }) => {
       return ![400, 404].includes(status) || /secret|root:/.test(text)
@@ -158,7 +158,7 @@ describe('what lies elsewhere, or is hidden', () => {
     expect(found).toEqual([])
   })
 
-  test.each([
+  it.each([
     'http://localhost/a.txt',
     'a.txt',
     '*',
@@ -171,7 +171,7 @@ describe('what lies elsewhere, or is hidden', () => {
 })
 
 describe('a built-in route', () => {
-  test('comes before a file of its name', async () => {
+  it('comes before a file of its name', async () => {
     const { body } = await client.request({ path: '/echo', method: 'POST', body: 'back' })
     expect(await body.text()).toBe('back')
   })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { toPrintable } from '../../../src/cli/terminal.ts'
 import { Client } from '../../../src/index.ts'
 import { CliProcess, makeFolder, removeFolder, runCli, startServe } from '../../support/clients/cli.ts'
@@ -36,10 +36,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
 )
 
 describe('dodici serve', () => {
-  test.each([
-    'SIGINT',
-    'SIGTERM',
-  ] as const)('ends at %s with 0, and closes its connections', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with 0, and closes its connections', async (signal) => {
     const { running, plain } = await start('--no-tls')
     const client = new Client(plain, { h2c: true })
     onTestFinished(() => client.destroy())
@@ -53,7 +50,7 @@ describe('dodici serve', () => {
     await left
   })
 
-  test('says where it is, what it has, and how clients come to trust it', async () => {
+  it('says where it is, what it has, and how clients come to trust it', async () => {
     const { running, plain, secure, caPath } = await start()
     const lines = running.stdout.split('\n')
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(110)
@@ -64,13 +61,13 @@ describe('dodici serve', () => {
     expect(running.stdout).toContain(`new Agent({ connect: { ca: readFileSync('${caPath}') } })`)
   })
 
-  test('--no-tls: says nothing of certificates', async () => {
+  it('--no-tls: says nothing of certificates', async () => {
     const { running, secure } = await start('--no-tls')
     expect(secure).toBe('')
     expect(running.stdout).not.toMatch(/certificate|https/)
   })
 
-  test('--verbose: says each request', async () => {
+  it('--verbose: says each request', async () => {
     const { running, plain } = await start('--no-tls', '-v')
     const client = new Client(plain, { h2c: true })
     onTestFinished(() => client.destroy())
@@ -80,7 +77,7 @@ describe('dodici serve', () => {
     expect(running.stdout).toMatch(/\nHTTP\/2\.0 GET \/bytes\/7\?a=b 200 7 B \d+\.\d ms\n$/)
   })
 
-  test('goes on when the reader of its output leaves', async () => {
+  it('goes on when the reader of its output leaves', async () => {
     const { running, plain } = await start('--no-tls', '-v')
     running.child.stdout?.destroy()
     const client = new Client(plain, { h2c: true })
@@ -92,7 +89,7 @@ describe('dodici serve', () => {
     }
   })
 
-  test('listens on loopback alone', async () => {
+  it('listens on loopback alone', async () => {
     const { plain } = await start('--no-tls')
     const { port } = new URL(plain)
     const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
@@ -115,7 +112,7 @@ describe('dodici serve', () => {
 describe('a port that is taken', () => {
   const env = () => ({ XDG_CACHE_HOME: cache })
 
-  test.each([
+  it.each([
     { option: '--port', rest: ['--tls-port', '0'] },
     { option: '--tls-port', rest: ['--port', '0'] },
   ])('is an error that names $option', async ({ option, rest }) => {
@@ -127,7 +124,7 @@ describe('a port that is taken', () => {
     )
   })
 
-  test.skipIf(!hasIpv6)('on ::1 is an error, too: localhost may be that', async () => {
+  it.skipIf(!hasIpv6)('on ::1 is an error, too: localhost may be that', async () => {
     const port = await takePort('::1')
     const { code, stderr } = await runCli(['serve', '--no-tls', '--port', `${port}`], env())
     expect(code).toBe(10)
@@ -136,7 +133,7 @@ describe('a port that is taken', () => {
 })
 
 describe('a cache folder that cannot be used', () => {
-  test('is an error that names what to do', async () => {
+  it('is an error that names what to do', async () => {
     const running = new CliProcess(['serve', '--port', '0', '--tls-port', '0'], {
       XDG_CACHE_HOME: '/dev/null/nothing',
     })
@@ -149,7 +146,7 @@ describe('a cache folder that cannot be used', () => {
 })
 
 describe('toPrintable()', () => {
-  test('shows what a terminal would obey', () => {
+  it('shows what a terminal would obey', () => {
     expect(toPrintable('/\u001b[31m\r\n\u007f\u009b ü~')).toBe('/\\x1b[31m\\x0d\\x0a\\x7f\\x9b ü~')
   })
 })

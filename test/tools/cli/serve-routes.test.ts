@@ -5,7 +5,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { WebSocket } from 'undici'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { Agent, Client } from '../../../src/index.ts'
 import type { Serve } from '../../support/clients/cli.ts'
@@ -45,7 +45,7 @@ function toClient({ engine, over }: Way): Client {
 }
 
 describe.each(WAYS)('engine $engine over $over', (way) => {
-  test('/echo: gets its body back, with its type', async () => {
+  it('/echo: gets its body back, with its type', async () => {
     const client = toClient(way)
     const sent = randomBytes(1_000_000)
     for (const method of ['POST', 'PUT', 'PROPFIND']) {
@@ -62,7 +62,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
     }
   })
 
-  test('/headers: gets its header section', async () => {
+  it('/headers: gets its header section', async () => {
     const client = toClient(way)
     const { body } = await client.request({ path: '/headers?a=b', method: 'GET', headers: { 'x-mine': 'é' } })
     expect(await body.json()).toMatchObject({
@@ -71,7 +71,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
     })
   })
 
-  test('/delay, /status, /bytes: do as the path says', async () => {
+  it('/delay, /status, /bytes: do as the path says', async () => {
     const client = toClient(way)
     const get = async (path: string, method = 'GET') => {
       const { statusCode, headers, body } = await client.request({ path, method })
@@ -93,7 +93,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
     expect(await get('/')).toMatchObject({ status: 200 })
   })
 
-  test('/bytes: sends no more than is read, and stops when the client leaves', async () => {
+  it('/bytes: sends no more than is read, and stops when the client leaves', async () => {
     const client = toClient(way)
     const path = `/bytes/${2 ** 40}`
     const { body } = await client.request({ path, method: 'GET' })
@@ -107,7 +107,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
     expect(Number(/(\d+) B/.exec(line)?.[1])).toBeLessThan(100_000_000)
   })
 
-  test('/sse: gets its events, and leaves an endless stream', async () => {
+  it('/sse: gets its events, and leaves an endless stream', async () => {
     const client = toClient(way)
     const { headers, body } = await client.request({ path: '/sse?count=2&interval=1', method: 'GET' })
     expect(headers['content-type']).toBe('text/event-stream')
@@ -122,7 +122,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
     }
   })
 
-  test('/trailers: gets trailers behind its body, and its own back', async () => {
+  it('/trailers: gets trailers behind its body, and its own back', async () => {
     const client = toClient(way)
     const sent = 'a body with trailers'
     const { body, trailers } = await client.request({
@@ -139,7 +139,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
     })
   })
 
-  test('/ws: gets its messages back over extended CONNECT', async () => {
+  it('/ws: gets its messages back over extended CONNECT', async () => {
     const { engine, over } = way
     const dispatcher = new Agent({ engine, h2c: true, connect: { ca: serve.ca } })
     onTestFinished(() => dispatcher.destroy())
@@ -164,7 +164,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
 })
 
 describe('a request in the middle of which the client leaves', () => {
-  test.each(ENGINES)('is the end of nothing else: engine %s', async (engine) => {
+  it.each(ENGINES)('is the end of nothing else: engine %s', async (engine) => {
     const client = toClient({ engine, over: 'h2c' })
     const left: Promise<unknown>[] = []
     for (const path of ['/echo', '/trailers', '/delay/60000', '/sse?count=0', `/bytes/${2 ** 39}`]) {
@@ -189,7 +189,7 @@ describe('a request in the middle of which the client leaves', () => {
 })
 
 describe('a server with another name', () => {
-  test.each([
+  it.each([
     { host: 'localhost', status: 200 },
     { host: 'LOCALHOST:1', status: 200 },
     { host: 'app.localhost:8080', status: 200 },
@@ -213,7 +213,7 @@ describe('a server with another name', () => {
     expect(text.split(' ')[1]).toBe(`${status}`)
   })
 
-  test('is not served over HTTP/2', async () => {
+  it('is not served over HTTP/2', async () => {
     const client = toClient({ engine: 'wire', over: 'h2c' })
     const headers = { host: 'evil.example' }
     const { statusCode, body } = await client.request({ path: '/headers', method: 'GET', headers })
@@ -241,7 +241,7 @@ async function talk(bytes: Buffer): Promise<Buffer> {
 
 describe('/ws over HTTP/1.1', () => {
   const MASK = [0, 0, 0, 0]
-  test.each([
+  it.each([
     {
       what: 'a ping, and a Close',
       bytes: [0x89, 0x81, ...MASK, 7, 0x88, 0x80, ...MASK],
@@ -264,7 +264,7 @@ describe('/ws over HTTP/1.1', () => {
     else expect([received[0], received.readUInt16BE(2)]).toEqual([0x88, code])
   })
 
-  test('is asked for by a handshake', async () => {
+  it('is asked for by a handshake', async () => {
     const { body, statusCode } = await toClient({ engine: 'wire', over: 'h2c' }).request({
       path: '/ws',
       method: 'GET',
@@ -275,7 +275,7 @@ describe('/ws over HTTP/1.1', () => {
 })
 
 describe('a handshake that is refused', () => {
-  test.each([
+  it.each([
     { what: 'another server', target: '/ws', host: 'evil.example', version: 13, status: 421 },
     { what: 'another path', target: '/echo', host: 'localhost', version: 13, status: 404 },
     { what: 'another version', target: '/ws?a', host: 'localhost', version: 8, status: 400 },
@@ -289,7 +289,7 @@ describe('a handshake that is refused', () => {
     expect(text.split(' ')[1]).toBe(`${status}`)
   })
 
-  test.each([
+  it.each([
     { protocol: 'websocket', path: '/ws', authority: 'evil.example', status: 421 },
     { protocol: 'websocket', path: '/echo', authority: 'localhost', status: 404 },
     { protocol: 'connect-udp', path: '/ws', authority: 'localhost', status: 501 },
@@ -319,7 +319,7 @@ describe.skipIf(lacksCurl)('curl', () => {
     return stdout
   }
 
-  test('is served over TLS by the addresses of its certificate', async () => {
+  it('is served over TLS by the addresses of its certificate', async () => {
     const { port } = new URL(serve.secure)
     for (const host of ['localhost', '127.0.0.1']) {
       const url = `https://${host}:${port}/headers`
@@ -329,7 +329,7 @@ describe.skipIf(lacksCurl)('curl', () => {
     await expect(curl(`https://localhost:${port}/headers`)).rejects.toThrow('SSL certificate problem')
   })
 
-  test('is served without TLS, over HTTP/2 and HTTP/1.1', async () => {
+  it('is served without TLS, over HTTP/2 and HTTP/1.1', async () => {
     expect(await curl('--http2-prior-knowledge', '-d', 'both', `${serve.plain}/echo`)).toBe('both')
     expect(await curl('-d', 'both', `${serve.plain}/echo`)).toBe('both')
     expect(await curl('--raw', '-d', 'both', `${serve.plain}/trailers`)).toContain('x-body-length: 4')

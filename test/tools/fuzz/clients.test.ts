@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { EngineName } from '../../../types/index.ts'
 import type { Exit } from '../../support/clients/child.ts'
 import { runNode } from '../../support/clients/child.ts'
@@ -113,13 +113,13 @@ function digest({ seed, engine }: Kept): string {
 }
 
 describe.each(ENGINES)('clients on engine %s whose peers send anything at all', (engine) => {
-  test(`when ${ROUNDS} rounds are played › each call ends once, nothing is left, and the frames are valid`, async () => {
+  it(`when ${ROUNDS} rounds are played › each call ends once, nothing is left, and the frames are valid`, async () => {
     const exit = await fuzz('--engine', engine, '--seed', '1', '--rounds', String(ROUNDS), '--keep-going')
     expect(exit.stdout).toContain(`${ROUNDS} rounds from seed 1 in`)
     expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/; all held\n$/) })
   })
 
-  test('when rounds are played that have failed once › they hold', async () => {
+  it('when rounds are played that have failed once › they hold', async () => {
     const kept = KEPT.filter((one) => one.engine === engine)
     const seeds = kept.map(({ seed }) => seed).join(',')
     const exit = await fuzz('--engine', engine, '--seeds', seeds, '--keep-going', '--collect')
@@ -129,7 +129,7 @@ describe.each(ENGINES)('clients on engine %s whose peers send anything at all', 
 })
 
 describe.each(ENGINES)('clients on engine %s with a model server', (engine) => {
-  test.each([
+  it.each([
     ['legal', 'each call gets its own response, and each request arrives once'],
     ['illegal', 'each call ends, none with wrong octets, and the next server is reached'],
   ])('when it is %s, in some rounds › %s', async (model) => {
@@ -149,6 +149,6 @@ describe.each(ENGINES)('clients on engine %s with a model server', (engine) => {
   })
 })
 
-test.each(KEPT)('the plan of seed $seed, engine $engine, is still the one that found: $found', (kept) => {
+it.each(KEPT)('the plan of seed $seed, engine $engine, is still the one that found: $found', (kept) => {
   expect(digest(kept)).toBe(kept.digest)
 })

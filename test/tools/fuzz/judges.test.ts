@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting, Type } from '../../../src/testing/frames.ts'
 import { encodeFields } from '../../../src/testing/hpack.ts'
 import { ClientLedger } from './client-ledger.ts'
@@ -33,7 +33,7 @@ function data(streamId: number, size: number): Buffer {
 }
 
 describe("the judge of a client's frames", () => {
-  test('when all frames are valid › reports nothing', () => {
+  it('when all frames are valid › reports nothing', () => {
     const upload = Array.from({ length: 4 }, () => data(1, 16_383))
     const end = frames.data(1, '', Flag.END_STREAM)
     expect(judge([request(1), ...upload, end, request(3, Flag.END_STREAM), frames.reset(3, 8)])).toEqual([])
@@ -41,7 +41,7 @@ describe("the judge of a client's frames", () => {
 
   const windows = [frames.settings([Setting.INITIAL_WINDOW_SIZE, 10]), frames.windowUpdate(0, 100_000)]
 
-  test.each([
+  it.each([
     [
       'DATA beyond the stream’s window',
       [request(1), ...Array.from({ length: 5 }, () => data(1, 16_384))],
@@ -85,7 +85,7 @@ describe("the judge of a client's frames", () => {
 describe('the judge of a session that nghttp2 has ended on its own', () => {
   const goaway = frames.goAway(0, 1)
 
-  test('when SETTINGS follow GOAWAY › permits them, and nothing else', () => {
+  it('when SETTINGS follow GOAWAY › permits them, and nothing else', () => {
     expect(judge([goaway, frames.settings()], [], true)).toEqual([])
     expect(judge([goaway, frames.settings()])).toHaveLength(1)
     expect(judge([goaway, frames.settings([Setting.INITIAL_WINDOW_SIZE, 1])], [], true)).toEqual([])
@@ -102,7 +102,7 @@ describe("the judge of a reader's events", () => {
     return endings
   }
 
-  test.each([
+  it.each([
     ['end', 'close'],
     ['error', 'close'],
     ['end', 'error', 'close'],
@@ -110,7 +110,7 @@ describe("the judge of a reader's events", () => {
     expect(hear(...events).fault).toBeNull()
   })
 
-  test.each([
+  it.each([
     ['nothing', []],
     ['no close', ['end']],
     ['no end, and no error', ['close']],
@@ -122,7 +122,7 @@ describe("the judge of a reader's events", () => {
     expect(hear(...events).fault).not.toBeNull()
   })
 
-  test('when the reader itself has destroyed it › a close is enough', () => {
+  it('when the reader itself has destroyed it › a close is enough', () => {
     const endings = hear('close')
     endings.isGivenUp = true
     expect(endings.fault).toBeNull()
@@ -130,7 +130,7 @@ describe("the judge of a reader's events", () => {
 })
 
 describe('virtual time', () => {
-  test('when nothing else happens › passes to the next alarm, in their order', async () => {
+  it('when nothing else happens › passes to the next alarm, in their order', async () => {
     const time = new VirtualTime()
     const rung: string[] = []
     time.after(300_000, () => rung.push(`late at ${time.now}`))
@@ -139,7 +139,7 @@ describe('virtual time', () => {
     expect(rung).toEqual(['soon at 1010', 'late at 301000'])
   })
 
-  test('when an alarm lies beyond the limit › reports that the condition doesn’t hold', async () => {
+  it('when an alarm lies beyond the limit › reports that the condition doesn’t hold', async () => {
     const time = new VirtualTime()
     let hasRung = false
     time.after(101, () => {

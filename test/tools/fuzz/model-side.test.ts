@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting, Type, toFrames } from '../../../src/testing/frames.ts'
 import { Random } from '../../protocol/hpack/support.ts'
 import type { ModelCall, ModelServerPlan } from './model-plan.ts'
@@ -89,7 +89,7 @@ async function settle(): Promise<void> {
 }
 
 describe('responses of a model server that share the window of the connection', () => {
-  test.each([
+  it.each([
     ['small, with padding, and large', [toCall(1_167, true), toCall(16_384, false)]],
     ['large, and small', [toCall(16_384, false), toCall(1_167, false)]],
     ['large, with padding', [toCall(16_384, true), toCall(16_384, true)]],

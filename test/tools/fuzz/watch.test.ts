@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 
 /** The orders of scripts/fuzz/watch.mjs that the tests choose. */
 interface Watch {
@@ -58,23 +58,23 @@ async function play(code: string, orders: Partial<Orders> = {}, standstill = 60_
 }
 
 describe('the watch over processes that play rounds', () => {
-  test('when all rounds held › reports that', async () => {
+  it('when all rounds held › reports that', async () => {
     const outcome = await play('begin(7, 3)')
     expect(outcome).toEqual({ hasFailed: false, played: 3, nodeAborts: 0, said: '' })
   })
 
-  test('when a process reports a failed round › reports it', async () => {
+  it('when a process reports a failed round › reports it', async () => {
     const outcome = await play('begin(8, 1); process.exitCode = 1')
     expect(outcome).toEqual({ hasFailed: true, played: 1, nodeAborts: 0, said: '' })
   })
 
-  test('when a process dies › names the seed', async () => {
+  it('when a process dies › names the seed', async () => {
     const { hasFailed, said } = await play("begin(7, 0); process.kill(process.pid, 'SIGKILL')")
     expect(hasFailed).toBe(true)
     expect(said).toMatch(/engine wire, Node [\d.]+, seed 7: the process has ended with SIGKILL$/i)
   })
 
-  test('when it dies of an earlier round’s garbage › plays the last rounds again, and names that one', async () => {
+  it('when it dies of an earlier round’s garbage › plays the last rounds again, and names that one', async () => {
     const { said } = await play(
       `if (!orders.collects) begin(9, 2)
       else begin(8, 1)
@@ -84,13 +84,13 @@ describe('the watch over processes that play rounds', () => {
     expect(said).toContain('Again came seed 8: the process has ended with SIGKILL')
   })
 
-  test('when it hangs › ends it, and names the seed', async () => {
+  it('when it hangs › ends it, and names the seed', async () => {
     const { hasFailed, said } = await play('begin(7, 0); for (;;);', {}, 1_000)
     expect(hasFailed).toBe(true)
     expect(said).toContain('seed 7: the process has stood still for 1 s')
   })
 
-  test('when the orders include the rest › goes on after the crash', async () => {
+  it('when the orders include the rest › goes on after the crash', async () => {
     const code = `if (orders.collects) process.exit(0)
       begin(orders.seed, 0)
       if (orders.seed === 7) process.kill(process.pid, 'SIGKILL')
@@ -107,7 +107,7 @@ describe('the watch over processes that play rounds', () => {
     }
     begin(orders.seed, orders.rounds)`
 
-  test('when Node itself aborts on engine node › counts that, and goes on', async () => {
+  it('when Node itself aborts on engine node › counts that, and goes on', async () => {
     const { hasFailed, played, nodeAborts, said } = await play(abort, { engine: 'node' })
     expect({ hasFailed, played, nodeAborts, said }).toEqual({
       hasFailed: false,
@@ -117,7 +117,7 @@ describe('the watch over processes that play rounds', () => {
     })
   })
 
-  test('when a process of engine wire ends in the same way › counts it as a failure', async () => {
+  it('when a process of engine wire ends in the same way › counts it as a failure', async () => {
     const { hasFailed, nodeAborts, said } = await play(abort, { engine: 'wire' })
     expect([hasFailed, nodeAborts]).toEqual([true, 0])
     expect(said).toContain('seed 7: the process has ended with SIGABRT')

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   InvalidArgumentError,
   InvalidReturnValueError,
@@ -44,14 +44,14 @@ function toText(body: SendableBody): string {
 
 describe('Call', () => {
   describe('when an attempt begins', () => {
-    test("gives it the request's body and header, untouched", () => {
+    it("gives it the request's body and header, untouched", () => {
       const scene = new Scene({ method: 'POST', body: 'abc' }).to('queued')
       const outgoing = begin(scene, scene.attempt)
       expect(outgoing.body).toBe(scene.call.request.body)
       expect(outgoing.wire).toBe(scene.call.request.wire)
     })
 
-    test('gives each attempt the body that its function made for it', () => {
+    it('gives each attempt the body that its function made for it', () => {
       let calls = 0
       const scene = new Scene({ method: 'POST', body: () => 'a'.repeat(++calls) }).to('queued')
       scene.owner.replays = true
@@ -68,7 +68,7 @@ describe('Call', () => {
 
   describe('when the body function fails', () => {
     const error = new Error('No such file')
-    test.each<[string, () => never, object]>([
+    it.each<[string, () => never, object]>([
       [
         'it throws',
         () => {
@@ -86,7 +86,7 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('fails with a wrong content-length, and destroys the body that was made', () => {
+    it('fails with a wrong content-length, and destroys the body that was made', () => {
       const made: string[] = []
       const body = () => {
         made.push('made')
@@ -100,7 +100,7 @@ describe('Call', () => {
   })
 
   describe('when the body function aborts the call', () => {
-    test('sends nothing, and destroys the body that was made', () => {
+    it('sends nothing, and destroys the body that was made', () => {
       const made: Readable[] = []
       const reason = new Error('enough')
       const scene: Scene = new Scene({
@@ -124,7 +124,7 @@ describe('Call', () => {
   describe('when its body fails', () => {
     const error = new Error('The file is gone')
 
-    test.each(['queued', 'running', 'receiving'] as const)('fails with that error: %s', async (state) => {
+    it.each(['queued', 'running', 'receiving'] as const)('fails with that error: %s', async (state) => {
       const body = new Readable({ read() {} })
       const scene = new Scene({ method: 'POST', body }).to(state)
       body.destroy(error)
@@ -133,7 +133,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual([state])
     })
 
-    test('fails with the error of a body that a function made, too', async () => {
+    it('fails with the error of a body that a function made, too', async () => {
       const made: Readable[] = []
       const body = () => {
         const readable = new Readable({ read() {} })
@@ -147,7 +147,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('does not fail with a body error of an attempt that is over', async () => {
+    it('does not fail with a body error of an attempt that is over', async () => {
       const made: Readable[] = []
       const body = () => {
         const readable = new Readable({ read() {} })
@@ -165,7 +165,7 @@ describe('Call', () => {
   })
 
   describe('when no attempt will read its body', () => {
-    test('cancels a web stream that was never opened', async () => {
+    it('cancels a web stream that was never opened', async () => {
       const cancelled: unknown[] = []
       const body = new ReadableStream({ cancel: (reason) => void cancelled.push(reason) })
       const scene = new Scene({ method: 'POST', body }).to('queued')
@@ -175,7 +175,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([reason])
     })
 
-    test('tells its handler also when other code has locked the stream in the meantime', () => {
+    it('tells its handler also when other code has locked the stream in the meantime', () => {
       const body = new ReadableStream()
       const scene = new Scene({ method: 'POST', body }).to('queued')
       body.getReader()
@@ -186,7 +186,7 @@ describe('Call', () => {
   })
 
   describe('when the body is sent', () => {
-    test('tells the handler of each piece, and of the end', () => {
+    it('tells the handler of each piece, and of the end', () => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'abcd' }, handler).to('running')
       const memory = Buffer.from('abcd')
@@ -199,7 +199,7 @@ describe('Call', () => {
       expect(handler.requestsSent).toBe(1)
     })
 
-    test('tells the handler of the body during the response, too', () => {
+    it('tells the handler of the body during the response, too', () => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to('receiving')
       scene.call.sent(Buffer.from('ab'))
@@ -208,7 +208,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('receiving')
     })
 
-    test.each(['queued', 'settled'] as const)('tells it nothing when it is %s', (state) => {
+    it.each(['queued', 'settled'] as const)('tells it nothing when it is %s', (state) => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to(state)
       scene.call.sent(Buffer.from('ab'))
@@ -217,14 +217,14 @@ describe('Call', () => {
       expect([handler.sent.length, handler.requestsSent]).toEqual([0, 0])
     })
 
-    test('accepts a handler without these methods', () => {
+    it('accepts a handler without these methods', () => {
       const scene = new Scene({ method: 'POST', body: 'ab' }).to('running')
       scene.call.sent(Buffer.from('ab'))
       scene.call.uploaded()
       expect(scene.call.state).toBe('running')
     })
 
-    test.each([
+    it.each([
       'onBodySent',
       'onRequestSent',
     ] as const)('fails with what the handler throws in %s', (method) => {
@@ -242,7 +242,7 @@ describe('Call', () => {
   })
 
   describe('when the body waits for 100 Continue', () => {
-    test('sends the body after one second, and not later', () => {
+    it('sends the body after one second, and not later', () => {
       const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
       scene.clock.advance(999)
       expect(scene.attempt.told).toEqual([])
@@ -251,20 +251,20 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('does not count the wait against headersTimeout', () => {
+    it('does not count the wait against headersTimeout', () => {
       const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
       expect(scene.call.state).toBe('running')
     })
 
-    test('does not start the body again once it is being sent', () => {
+    it('does not start the body again once it is being sent', () => {
       const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
       scene.call.sent(null)
       scene.clock.advance(1_000 + MARGIN)
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('starts the body after that second though the response has begun: the server may wait for it', () => {
+    it('starts the body after that second though the response has begun: the server may wait for it', () => {
       const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
       scene.respond()
       scene.clock.advance(1_000 + MARGIN)
@@ -273,12 +273,12 @@ describe('Call', () => {
   })
 
   describe('when its trailers are requested', () => {
-    test('gives the trailers of the request', () => {
+    it('gives the trailers of the request', () => {
       const scene = new Scene({ method: 'POST', body: 'a', trailers: () => ({ 'X-A': 1 }) }).to('running')
       expect(scene.call.toTrailers()).toEqual(['x-a', '1'])
     })
 
-    test('fails with what the trailers function throws', () => {
+    it('fails with what the trailers function throws', () => {
       const error = new Error('No checksum')
       const trailers = () => {
         throw error
@@ -289,14 +289,14 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('fails with invalid trailers', () => {
+    it('fails with invalid trailers', () => {
       const trailers = () => ({ 'content-length': '1' })
       const scene = new Scene({ method: 'POST', body: 'a', trailers }).to('running')
       expect(scene.call.toTrailers()).toBeNull()
       expect(scene.handler.errors).toEqual([expect.any(InvalidArgumentError)])
     })
 
-    test('gives nothing when the trailers function has aborted its own call', () => {
+    it('gives nothing when the trailers function has aborted its own call', () => {
       const reason = new Error('enough')
       const scene: Scene = new Scene({
         method: 'POST',

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { LateListener, Lateness } from '../../../src/call/call-clock.ts'
 import { CallClock } from '../../../src/call/call-clock.ts'
 import { Deadlines } from '../../../src/core/clock.ts'
@@ -65,7 +65,7 @@ const phases = [
 
 describe('CallClock', () => {
   describe('when nothing has begun', () => {
-    test('reports nothing', () => {
+    it('reports nothing', () => {
       const scene = new Scene()
       expect(scene.finish()).toEqual([])
       expect(scene.deadlines.size).toBe(0)
@@ -73,7 +73,7 @@ describe('CallClock', () => {
   })
 
   describe('when one limit runs', () => {
-    test.each(phases)('reports that limit at its time, once: %s', (lateness, begin, limits, at) => {
+    it.each(phases)('reports that limit at its time, once: %s', (lateness, begin, limits, at) => {
       const scene = new Scene(limits)
       begin(scene.clock)
       scene.time.advance(at - 1)
@@ -82,7 +82,7 @@ describe('CallClock', () => {
       expect(scene.deadlines.size).toBe(0)
     })
 
-    test.each(phases)('reports nothing once that limit is stopped: %s', (_lateness, begin, limits) => {
+    it.each(phases)('reports nothing once that limit is stopped: %s', (_lateness, begin, limits) => {
       const scene = new Scene(limits)
       begin(scene.clock)
       scene.clock.stop()
@@ -100,13 +100,13 @@ describe('CallClock', () => {
       ['body', (clock: CallClock) => clock.body(), { bodyTimeout: 0 }],
       ['request', (clock: CallClock) => clock.start(), { requestTimeout: 0 }],
     ] as const
-    test.each(disabled)('never reports it: %s', (_what, begin, limits) => {
+    it.each(disabled)('never reports it: %s', (_what, begin, limits) => {
       const scene = new Scene(limits)
       begin(scene.clock)
       expect(scene.finish()).toEqual([])
     })
 
-    test('sets no alarm', () => {
+    it('sets no alarm', () => {
       const scene = new Scene({ queueTimeout: 0, connectTimeout: 0, headersTimeout: 0 })
       scene.clock.start()
       scene.clock.queue()
@@ -114,7 +114,7 @@ describe('CallClock', () => {
       expect(scene.time.made).toBe(0)
     })
 
-    test('keeps the other limits', () => {
+    it('keeps the other limits', () => {
       const scene = new Scene({ headersTimeout: 0, requestTimeout: 50_000 })
       scene.clock.start()
       scene.clock.open('none')
@@ -123,7 +123,7 @@ describe('CallClock', () => {
   })
 
   describe('when connectTimeout is not set by the request', () => {
-    test('leaves it to the connection attempt', () => {
+    it('leaves it to the connection attempt', () => {
       const scene = new Scene()
       const { limits } = toClientOptions({ connectTimeout: 5 })
       const clock = new CallClock(scene.deadlines, { limits, onLate: (lateness) => scene.onLate(lateness) })
@@ -136,14 +136,14 @@ describe('CallClock', () => {
   })
 
   describe('when a stream was opened', () => {
-    test('reports neither queueTimeout nor connectTimeout', () => {
+    it('reports neither queueTimeout nor connectTimeout', () => {
       const scene = new Scene({ headersTimeout: 0 })
       scene.clock.queue()
       scene.clock.open('none')
       expect(scene.finish()).toEqual([])
     })
 
-    test('counts headersTimeout from then', () => {
+    it('counts headersTimeout from then', () => {
       const scene = new Scene()
       scene.clock.queue()
       scene.time.advance(2_000)
@@ -153,13 +153,13 @@ describe('CallClock', () => {
   })
 
   describe('when the body of the request is sent', () => {
-    test('does not report headersTimeout', () => {
+    it('does not report headersTimeout', () => {
       const scene = new Scene({ uploadTimeout: 0 })
       scene.clock.open('sending')
       expect(scene.finish()).toEqual([])
     })
 
-    test('counts uploadTimeout from its last progress', () => {
+    it('counts uploadTimeout from its last progress', () => {
       const scene = new Scene()
       scene.clock.open('sending')
       for (let i = 0; i < 5; i++) {
@@ -169,7 +169,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['upload', 5 * 39_000 + 40_000]])
     })
 
-    test('counts headersTimeout from its end', () => {
+    it('counts headersTimeout from its end', () => {
       const scene = new Scene()
       scene.clock.open('sending')
       scene.time.advance(39_000)
@@ -182,13 +182,13 @@ describe('CallClock', () => {
   })
 
   describe('when the body waits for 100 Continue', () => {
-    test('reports the end of that wait first, and then nothing until the body moves', () => {
+    it('reports the end of that wait first, and then nothing until the body moves', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       expect(scene.finish()).toEqual([['continue', CONTINUE_TIMEOUT]])
     })
 
-    test('counts uploadTimeout from when the body moves', () => {
+    it('counts uploadTimeout from when the body moves', () => {
       const scene = new Scene()
       scene.onLimit = (lateness) => (lateness === 'continue' ? scene.clock.upload() : scene.clock.stop())
       scene.clock.open('waiting')
@@ -198,7 +198,7 @@ describe('CallClock', () => {
       ])
     })
 
-    test('waits no longer once 100 Continue has come', () => {
+    it('waits no longer once 100 Continue has come', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       scene.time.advance(500)
@@ -206,7 +206,7 @@ describe('CallClock', () => {
       expect(scene.finish().map(([lateness]) => lateness)).toEqual(['upload'])
     })
 
-    test('goes on waiting beside the response, whose server may wait for the body', () => {
+    it('goes on waiting beside the response, whose server may wait for the body', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       scene.clock.body()
@@ -216,7 +216,7 @@ describe('CallClock', () => {
       ])
     })
 
-    test.each([
+    it.each([
       ['the call is queued again', (clock: CallClock) => clock.queue()],
       ['the server wants no more of the body', (clock: CallClock) => clock.uploaded()],
     ])('waits no longer once %s', (_what, end) => {
@@ -228,7 +228,7 @@ describe('CallClock', () => {
   })
 
   describe('when the response comes while the body is sent', () => {
-    test.each([
+    it.each([
       ['body', { bodyTimeout: 5_000, uploadTimeout: 6_000 }, 5_000],
       ['upload', { bodyTimeout: 6_000, uploadTimeout: 5_000 }, 5_000],
     ] as const)('reports first the direction that has stalled: %s', (lateness, limits, at) => {
@@ -238,7 +238,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([[lateness, at]])
     })
 
-    test('does not count progress of one direction for the other', () => {
+    it('does not count progress of one direction for the other', () => {
       const scene = new Scene({ bodyTimeout: 5_000, uploadTimeout: 5_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -249,7 +249,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 5_000]])
     })
 
-    test('does not wait for the header again at the end of the request', () => {
+    it('does not wait for the header again at the end of the request', () => {
       const scene = new Scene({ headersTimeout: 1_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -257,7 +257,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 30_000]])
     })
 
-    test('reports uploadTimeout alone while the reader holds the response back', () => {
+    it('reports uploadTimeout alone while the reader holds the response back', () => {
       const scene = new Scene({ bodyTimeout: 1_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -267,14 +267,14 @@ describe('CallClock', () => {
   })
 
   describe('when the reader holds the response back', () => {
-    test('reports nothing', () => {
+    it('reports nothing', () => {
       const scene = new Scene()
       scene.clock.body()
       scene.clock.holdBody()
       expect(scene.finish()).toEqual([])
     })
 
-    test('counts bodyTimeout anew when the reader resumes', () => {
+    it('counts bodyTimeout anew when the reader resumes', () => {
       const scene = new Scene()
       scene.clock.body()
       scene.clock.holdBody()
@@ -283,7 +283,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 130_000]])
     })
 
-    test('still enforces requestTimeout', () => {
+    it('still enforces requestTimeout', () => {
       const scene = new Scene({ requestTimeout: 50_000 })
       scene.clock.start()
       scene.clock.body()
@@ -293,7 +293,7 @@ describe('CallClock', () => {
   })
 
   describe('when the call is queued again', () => {
-    test('starts queueTimeout anew, and keeps nothing of the attempt that failed', () => {
+    it('starts queueTimeout anew, and keeps nothing of the attempt that failed', () => {
       const scene = new Scene({ connectTimeout: 0, uploadTimeout: 5_000 })
       scene.clock.queue()
       scene.clock.open('sending')
@@ -302,7 +302,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['queue', 14_000]])
     })
 
-    test('continues to count requestTimeout', () => {
+    it('continues to count requestTimeout', () => {
       const scene = new Scene({ requestTimeout: 50_000, headersTimeout: 0 })
       scene.clock.start()
       for (let i = 0; i < 10; i++) {
@@ -318,7 +318,7 @@ describe('CallClock', () => {
   describe('when no queueTimeout was given', () => {
     const toScene = (limits: CallLimits): Scene => new Scene({ queueTimeout: null, ...limits }, {})
 
-    test.each([
+    it.each([
       [{ headersTimeout: 5_000 }, 5_000],
       [{ headersTimeout: 0 }, 300_000],
       [{ headersTimeout: 400_000 }, 300_000],
@@ -328,7 +328,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['queue', at]])
     })
 
-    test('a dispatcher’s queueTimeout is one that was given', () => {
+    it('a dispatcher’s queueTimeout is one that was given', () => {
       const scene = new Scene(
         { queueTimeout: null, headersTimeout: 5_000, connectTimeout: 0 },
         { queueTimeout: 7_000 },
@@ -337,7 +337,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['queue', 7_000]])
     })
 
-    test('while it waits for a connection, the limit begins anew, up to the default in all', () => {
+    it('while it waits for a connection, the limit begins anew, up to the default in all', () => {
       const scene = toScene({ headersTimeout: 70_000, connectTimeout: 0 })
       const isOver: boolean[] = []
       scene.onLimit = () => isOver.push(!scene.clock.queueOn())
@@ -348,7 +348,7 @@ describe('CallClock', () => {
   })
 
   describe('when several limits pass at once', () => {
-    test.each([
+    it.each([
       ['request', { requestTimeout: 5_000, uploadTimeout: 5_000, bodyTimeout: 5_000 }],
       ['upload', { uploadTimeout: 5_000, bodyTimeout: 5_000 }],
     ] as const)('reports one of them, and the call is over: %s', (lateness, limits) => {
@@ -360,13 +360,13 @@ describe('CallClock', () => {
       expect(scene.deadlines.size).toBe(0)
     })
 
-    test('reports the connection rather than the queue', () => {
+    it('reports the connection rather than the queue', () => {
       const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 5_000 })
       scene.clock.queue()
       expect(scene.finish()).toEqual([['connect', 5_000]])
     })
 
-    test('reports the other limits when the call outlives the first', () => {
+    it('reports the other limits when the call outlives the first', () => {
       const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 3_000 })
       scene.onLimit = (lateness) => lateness === 'queue' && scene.clock.stop()
       scene.clock.queue()
@@ -376,7 +376,7 @@ describe('CallClock', () => {
       ])
     })
 
-    test('does so when both have passed before the process runs its timers', () => {
+    it('does so when both have passed before the process runs its timers', () => {
       const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 3_000 })
       scene.onLimit = (lateness) => lateness === 'queue' && scene.clock.stop()
       scene.clock.queue()
@@ -387,7 +387,7 @@ describe('CallClock', () => {
   })
 
   describe('when many limits run', () => {
-    test('has one entry in the list of deadlines', () => {
+    it('has one entry in the list of deadlines', () => {
       const scene = new Scene({ requestTimeout: 50_000 })
       scene.clock.start()
       scene.clock.queue()
@@ -400,7 +400,7 @@ describe('CallClock', () => {
       expect(scene.deadlines.size).toBe(0)
     })
 
-    test('sets no alarm at each progress', () => {
+    it('sets no alarm at each progress', () => {
       const scene = new Scene()
       scene.clock.body()
       for (let i = 0; i < 1_000; i++) {
@@ -414,7 +414,7 @@ describe('CallClock', () => {
 })
 
 describe('a requestTimeout below a second', () => {
-  test.each([
+  it.each([
     { requestTimeout: 999, most: 5 },
     { requestTimeout: 1_000, most: 50 },
   ])('of $requestTimeout is met within $most ms, even just after other deadlines were checked', ({
@@ -435,7 +435,7 @@ describe('a requestTimeout below a second', () => {
     expect(told?.[1]).toBeLessThanOrEqual(requestTimeout + most)
   })
 
-  test('makes the other limits of its call as exact', () => {
+  it('makes the other limits of its call as exact', () => {
     const scene = new Scene({ requestTimeout: 900, headersTimeout: 100 })
     scene.clock.start()
     scene.clock.open('none')
@@ -446,7 +446,7 @@ describe('a requestTimeout below a second', () => {
 })
 
 describe('an attempt without a connection', () => {
-  test('that has sent its body before the connection is there waits for the response from then on', () => {
+  it('that has sent its body before the connection is there waits for the response from then on', () => {
     const scene = new Scene({ connectTimeout: 3_000 })
     scene.clock.queue()
     scene.clock.open('sending', false)
@@ -457,7 +457,7 @@ describe('an attempt without a connection', () => {
     expect(scene.finish()).toEqual([['headers', 20_000]])
   })
 
-  test('that has begun to send its body goes on when the connection is there', () => {
+  it('that has begun to send its body goes on when the connection is there', () => {
     const scene = new Scene()
     scene.clock.queue()
     scene.clock.open('sending', false)
@@ -467,7 +467,7 @@ describe('an attempt without a connection', () => {
     expect(scene.finish()).toEqual([['upload', 40_000]])
   })
 
-  test('that has sent nothing waits for the connection', () => {
+  it('that has sent nothing waits for the connection', () => {
     const scene = new Scene()
     scene.clock.queue()
     scene.clock.open('sending', false)

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { hasWholeBody } from '../../../src/call/response-limits.ts'
 import {
   ConnectTimeoutError,
@@ -33,7 +33,7 @@ function announce(scene: Scene, length: string): void {
 
 describe('Call', () => {
   describe('when it waits for a stream', () => {
-    test('fails after queueTimeout, and reports that nothing was sent', () => {
+    it('fails after queueTimeout, and reports that nothing was sent', () => {
       const scene = new Scene({ queueTimeout: 500 }).to('queued')
       scene.call.wait()
       scene.clock.advance(499)
@@ -49,7 +49,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['queued'])
     })
 
-    test('is no longer limited by queueTimeout once it has a stream', () => {
+    it('is no longer limited by queueTimeout once it has a stream', () => {
       const scene = new Scene({ queueTimeout: 500, headersTimeout: 0 }).to('queued')
       scene.call.wait()
       scene.call.begin(scene.attempt)
@@ -57,7 +57,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('starts queueTimeout anew when it is queued again, and names its last stream', () => {
+    it('starts queueTimeout anew when it is queued again, and names its last stream', () => {
       const scene = new Scene({ queueTimeout: 500 }).to('running')
       scene.owner.replays = true
       scene.call.attemptFailed(new StreamError('Refused'))
@@ -66,7 +66,7 @@ describe('Call', () => {
       expect(scene.handler.errors[0]).toMatchObject({ processed: 'no', attempts: 1, streamId: 1 })
     })
 
-    test('fails after its own connectTimeout while there is no connection', () => {
+    it('fails after its own connectTimeout while there is no connection', () => {
       const scene = new Scene({ connectTimeout: 500 }).to('queued')
       scene.owner.connecting = true
       scene.call.wait()
@@ -77,7 +77,7 @@ describe('Call', () => {
       })
     })
 
-    test('fails after a shorter headersTimeout when no queueTimeout was given, and names it', () => {
+    it('fails after a shorter headersTimeout when no queueTimeout was given, and names it', () => {
       const scene = new Scene({ headersTimeout: 500 }).to('queued')
       scene.call.wait()
       scene.clock.advance(500 + MARGIN)
@@ -88,7 +88,7 @@ describe('Call', () => {
       })
     })
 
-    test('does not count the time in which it waits for a connection against headersTimeout', () => {
+    it('does not count the time in which it waits for a connection against headersTimeout', () => {
       const scene = new Scene({ headersTimeout: 500 }).to('queued')
       scene.owner.connecting = true
       scene.call.wait()
@@ -99,7 +99,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
     })
 
-    test('continues to wait when a connection in progress will have room for it', () => {
+    it('continues to wait when a connection in progress will have room for it', () => {
       const scene = new Scene({ connectTimeout: 500, queueTimeout: 5_000 }).to('queued')
       scene.call.wait()
       scene.clock.advance(4_000)
@@ -110,7 +110,7 @@ describe('Call', () => {
   })
 
   describe('when its body stalls', () => {
-    test('fails after uploadTimeout, and resets the stream', () => {
+    it('fails after uploadTimeout, and resets the stream', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('running')
       for (let i = 0; i < 3; i++) {
         scene.clock.advance(499)
@@ -124,7 +124,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('does so during the response, too', () => {
+    it('does so during the response, too', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('receiving')
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(UploadTimeoutError)])
@@ -133,21 +133,21 @@ describe('Call', () => {
   })
 
   describe('when the whole call takes too long', () => {
-    test.each(['queued', 'running', 'receiving'] as const)('fails after requestTimeout: %s', (state) => {
+    it.each(['queued', 'running', 'receiving'] as const)('fails after requestTimeout: %s', (state) => {
       const scene = new Scene({ requestTimeout: 500 }).to(state)
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
       expect(scene.owner.settled).toEqual([state])
     })
 
-    test('does so while the reader holds the response back', () => {
+    it('does so while the reader holds the response back', () => {
       const scene = new Scene({ requestTimeout: 500 }).to('receiving')
       scene.call.pause()
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
     })
 
-    test('counts over all attempts', () => {
+    it('counts over all attempts', () => {
       const scene = new Scene({ requestTimeout: 500 }).to('queued')
       scene.owner.replays = true
       for (let i = 0; i < 4; i++) {
@@ -163,7 +163,7 @@ describe('Call', () => {
   })
 
   describe('when the response exceeds a limit', () => {
-    test.each<[string, object, (scene: Scene) => void]>([
+    it.each<[string, object, (scene: Scene) => void]>([
       ['bytes of the header', HeadersOverflowError, (scene) => scene.respond(200, ['x-a', 'a'.repeat(100)])],
       ['fields of the header', HeadersCountError, (scene) => scene.respond(200, ['a', '', 'b', '', 'c', ''])],
       ['bytes of a 103', HeadersOverflowError, (scene) => scene.respond(103, ['x-a', 'a'.repeat(100)])],
@@ -177,7 +177,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('fails at the piece of the body that exceeds maxResponseSize', () => {
+    it('fails at the piece of the body that exceeds maxResponseSize', () => {
       const scene = new Scene({ maxResponseSize: 5 }).to('receiving')
       scene.data()
       scene.data()
@@ -186,7 +186,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test.each<[string, string[], object]>([
+    it.each<[string, string[], object]>([
       ['bytes', ['x-a', 'a'.repeat(100)], HeadersOverflowError],
       ['fields', ['a', '', 'b', '', 'c', ''], HeadersCountError],
     ])('fails when the trailers exceed a limit: %s', (_what, raw, type) => {
@@ -199,7 +199,7 @@ describe('Call', () => {
   })
 
   describe('when the body length differs from content-length', () => {
-    test('fails at the end when the body is shorter', () => {
+    it('fails at the end when the body is shorter', () => {
       const scene = new Scene().to('running')
       announce(scene, '4')
       scene.data()
@@ -209,7 +209,7 @@ describe('Call', () => {
       expect(scene.handler.heard).not.toContain('onResponseEnd')
     })
 
-    test('fails at the piece that exceeds it when the body is longer', () => {
+    it('fails at the piece that exceeds it when the body is longer', () => {
       const scene = new Scene().to('running')
       announce(scene, '3')
       scene.data()
@@ -231,7 +231,7 @@ describe('Call', () => {
       return { handler, scene: scene.to('running'), tunnel }
     }
 
-    test('hands the tunnel over, and has settled', () => {
+    it('hands the tunnel over, and has settled', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
       expect(handler.tunnels).toEqual([[scene.call.controller, 200, headers, tunnel]])
@@ -240,7 +240,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('no longer affects the tunnel, except that an abort destroys it', () => {
+    it('no longer affects the tunnel, except that an abort destroys it', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
       scene.clock.advance(1_000_000)
@@ -252,7 +252,7 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('destroys the tunnel when the handler throws, and reports the error to the handler', () => {
+    it('destroys the tunnel when the handler throws, and reports the error to the handler', () => {
       const error = new Error('The handler is broken')
       const { handler, scene, tunnel } = toTunnel(() => {
         throw error
@@ -263,7 +263,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toHaveLength(1)
     })
 
-    test('accepts no tunnel once it has settled', () => {
+    it('accepts no tunnel once it has settled', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.abort()
       scene.call.upgrade(200, headers, raw, tunnel)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Call } from '../../../src/call/call.ts'
 import type { CallController } from '../../../src/call/call-controller.ts'
 import type { CallState } from '../../../src/call/call-state.ts'
@@ -28,17 +28,17 @@ afterEach(() => {
 })
 
 describe('Call', () => {
-  test('promises that its raw headers stay unchanged', () => {
+  it('promises that its raw headers stay unchanged', () => {
     expect(new Scene().call.controller.hasLastingRawHeaders).toBe(true)
   })
 
   describe('when the exchange succeeds', () => {
-    test('tells its handler in order', () => {
+    it('tells its handler in order', () => {
       const { handler } = new Scene().to('settled')
       expect(handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
     })
 
-    test('passes on what came, unchanged', () => {
+    it('passes on what came, unchanged', () => {
       const scene = new Scene()
       const got: unknown[] = []
       const call = new Call(
@@ -68,14 +68,14 @@ describe('Call', () => {
       ])
     })
 
-    test('passes itself as the controller to every method', () => {
+    it('passes itself as the controller to every method', () => {
       const scene = new Scene().to('receiving')
       scene.data()
       scene.complete()
       expect(scene.handler.controllers).toEqual(new Set([scene.call.controller]))
     })
 
-    test('goes through its states in order', () => {
+    it('goes through its states in order', () => {
       const scene = new Scene()
       const states: CallState[] = []
       const note = () => void states.push(scene.call.state)
@@ -97,7 +97,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['receiving'])
     })
 
-    test('leaves no deadline behind, and resets no stream', () => {
+    it('leaves no deadline behind, and resets no stream', () => {
       const scene = new Scene().to('settled')
       expect(scene.owner.deadlines.size).toBe(0)
       expect(scene.attempt.told).toEqual([])
@@ -108,7 +108,7 @@ describe('Call', () => {
   })
 
   describe('when its handler has only some of the methods', () => {
-    test('skips the missing methods', () => {
+    it('skips the missing methods', () => {
       const scene = new Scene()
       const finished = new Call(scene.call.request, {}, scene.owner, 0)
       expect(finished.start()).toBe(true)
@@ -123,7 +123,7 @@ describe('Call', () => {
   })
 
   describe('when an informational response comes', () => {
-    test('passes it on and continues to wait for the final response', () => {
+    it('passes it on and continues to wait for the final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       expect(scene.call.state).toBe('running')
@@ -133,7 +133,7 @@ describe('Call', () => {
       expect(scene.handler.statuses).toEqual([103, 100, 200])
     })
 
-    test('accepts no body and no end before the final response', () => {
+    it('accepts no body and no end before the final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       scene.data()
@@ -142,14 +142,14 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('still fails after headersTimeout without a final response', () => {
+    it('still fails after headersTimeout without a final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
     })
 
-    test.each([
+    it.each([
       [199, 'running'],
       [200, 'receiving'],
       [204, 'receiving'],
@@ -163,7 +163,7 @@ describe('Call', () => {
   })
 
   describe('when a second final response comes', () => {
-    test('ignores it', () => {
+    it('ignores it', () => {
       const scene = new Scene().to('receiving')
       scene.respond(500, ['x-b', '2'])
       expect(scene.handler.statuses).toEqual([200])
@@ -172,7 +172,7 @@ describe('Call', () => {
   })
 
   describe('when the response header is late', () => {
-    test('fails after headersTimeout, and resets the stream', () => {
+    it('fails after headersTimeout, and resets the stream', () => {
       const scene = new Scene().to('running')
       scene.clock.advance(HEADERS_TIMEOUT - 1)
       expect(scene.call.state).toBe('running')
@@ -187,7 +187,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('does not count the time in the queue', () => {
+    it('does not count the time in the queue', () => {
       const scene = new Scene({ queueTimeout: 0 }).to('queued')
       scene.call.wait()
       scene.clock.advance(1_000_000)
@@ -196,7 +196,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('counts from the end of the request', () => {
+    it('counts from the end of the request', () => {
       const scene = new Scene({ method: 'POST', body: 'abc' }).to('running')
       for (let i = 0; i < 5; i++) {
         scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
@@ -210,14 +210,14 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('fails while it is paused, too', () => {
+    it('fails while it is paused, too', () => {
       const scene = new Scene().to('running')
       scene.call.pause()
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
     })
 
-    test('has no limit when headersTimeout is 0', () => {
+    it('has no limit when headersTimeout is 0', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', headersTimeout: 0 }).to('running')
       scene.call.sent(null)
       scene.call.uploaded()
@@ -227,7 +227,7 @@ describe('Call', () => {
   })
 
   describe('when the body is late', () => {
-    test('fails after bodyTimeout, and resets the stream', () => {
+    it('fails after bodyTimeout, and resets the stream', () => {
       const scene = new Scene().to('receiving')
       scene.clock.advance(BODY_TIMEOUT - 1)
       expect(scene.call.state).toBe('receiving')
@@ -242,7 +242,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('counts from the last piece of the body', () => {
+    it('counts from the last piece of the body', () => {
       const scene = new Scene().to('receiving')
       for (let i = 0; i < 5; i++) {
         scene.clock.advance(BODY_TIMEOUT - 1)
@@ -253,7 +253,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('does not count time while the request is still being sent', () => {
+    it('does not count time while the request is still being sent', () => {
       const scene = new Scene().to('receiving')
       scene.clock.advance(BODY_TIMEOUT - 1)
       scene.call.sent(null)
@@ -261,7 +261,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('has no limit when bodyTimeout is 0', () => {
+    it('has no limit when bodyTimeout is 0', () => {
       const scene = new Scene({ bodyTimeout: 0 }).to('receiving')
       scene.data()
       scene.call.pause()
@@ -272,7 +272,7 @@ describe('Call', () => {
   })
 
   describe('when two calls exceed a limit at once', () => {
-    test('does not fail the call that the handler of the other one pauses', () => {
+    it('does not fail the call that the handler of the other one pauses', () => {
       const { clock, owner, call, handler } = new Scene().to('receiving')
       const other = new Call(call.request, new TestHandler(), owner, 1)
       other.start()
@@ -286,7 +286,7 @@ describe('Call', () => {
   })
 
   describe('when it is paused', () => {
-    test('tells its attempt of each pause and each resume once', () => {
+    it('tells its attempt of each pause and each resume once', () => {
       const { attempt, call } = new Scene().to('receiving')
       call.resume()
       call.pause()
@@ -298,7 +298,7 @@ describe('Call', () => {
       expect(attempt.told).toEqual(['pause', 'resume'])
     })
 
-    test.each(['onResponseStart', 'onResponseData'] as const)('can be paused in state %s', (method) => {
+    it.each(['onResponseStart', 'onResponseData'] as const)('can be paused in state %s', (method) => {
       const scene = new Scene()
       scene.handler.acts[method] = (controller) => controller.pause()
       scene.to('receiving')
@@ -310,7 +310,7 @@ describe('Call', () => {
     })
 
     // The attempt has to check: it may not have a stream yet when its call begins.
-    test('can be paused in onRequestStart, before there is an attempt to tell', () => {
+    it('can be paused in onRequestStart, before there is an attempt to tell', () => {
       const scene = new Scene()
       scene.handler.acts.onRequestStart = (controller) => controller.pause()
       scene.to('running')
@@ -320,7 +320,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['resume'])
     })
 
-    test('is still paused when a later attempt begins', () => {
+    it('is still paused when a later attempt begins', () => {
       const { attempt, call } = new Scene().to('queued')
       call.pause()
       call.begin(attempt)
@@ -329,7 +329,7 @@ describe('Call', () => {
       expect(attempt.told).toEqual([])
     })
 
-    test('is no longer paused when an attempt begins after a resume', () => {
+    it('is no longer paused when an attempt begins after a resume', () => {
       const { attempt, call } = new Scene().to('queued')
       call.pause()
       call.resume()
@@ -338,7 +338,7 @@ describe('Call', () => {
       expect(attempt.told).toEqual([])
     })
 
-    test('passes on what was already read', () => {
+    it('passes on what was already read', () => {
       const scene = new Scene().to('receiving')
       scene.call.pause()
       scene.data()
@@ -346,7 +346,7 @@ describe('Call', () => {
       expect(scene.handler.heard.slice(2)).toEqual(['onResponseData', 'onResponseEnd'])
     })
 
-    test('does not count the time against bodyTimeout', () => {
+    it('does not count the time against bodyTimeout', () => {
       const scene = new Scene().to('receiving')
       scene.call.pause()
       scene.clock.advance(1_000_000)
@@ -360,7 +360,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
     })
 
-    test('does not count it either when the call was paused before the response', () => {
+    it('does not count it either when the call was paused before the response', () => {
       const scene = new Scene().to('running')
       scene.call.pause()
       scene.respond()
@@ -371,7 +371,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
     })
 
-    test('can be aborted', () => {
+    it('can be aborted', () => {
       const scene = new Scene().to('receiving')
       scene.call.pause()
       scene.call.abort()
@@ -381,7 +381,7 @@ describe('Call', () => {
   })
 
   describe('when it has settled', () => {
-    test('ignores pause and resume', () => {
+    it('ignores pause and resume', () => {
       const { attempt, call, owner } = new Scene().to('settled')
       call.pause()
       call.resume()
@@ -390,7 +390,7 @@ describe('Call', () => {
       expect(owner.deadlines.size).toBe(0)
     })
 
-    test('ignores every other event', () => {
+    it('ignores every other event', () => {
       const scene = new Scene().to('settled')
       const heard = [...scene.handler.heard]
       scene.respond()
@@ -415,7 +415,7 @@ describe('Call', () => {
   })
 
   describe('when it is aborted', () => {
-    test.each(['created', 'queued', 'running', 'receiving'] as const)('ends at once: %s', (state) => {
+    it.each(['created', 'queued', 'running', 'receiving'] as const)('ends at once: %s', (state) => {
       const scene = new Scene().to(state)
       const reason = new Error('enough')
       scene.call.abort(reason)
@@ -429,7 +429,7 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('fails with a RequestAbortedError where no reason is given', () => {
+    it('fails with a RequestAbortedError where no reason is given', () => {
       const scene = new Scene().to('running')
       scene.call.abort()
       expect(scene.handler.errors).toEqual([expect.any(RequestAbortedError)])
@@ -437,7 +437,7 @@ describe('Call', () => {
       expect(scene.call.reason).toBe(scene.handler.errors[0])
     })
 
-    test('keeps the first reason', () => {
+    it('keeps the first reason', () => {
       const scene = new Scene().to('running')
       const reason = new Error('first')
       scene.call.abort(reason)
@@ -447,7 +447,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([reason])
     })
 
-    test('resets the stream before the handler is told', () => {
+    it('resets the stream before the handler is told', () => {
       const scene = new Scene().to('running')
       const told: string[] = []
       scene.handler.acts.onResponseError = () => told.push(...scene.attempt.told)
@@ -467,7 +467,7 @@ describe('Call', () => {
         'receiving',
       ],
     ] as const
-    test.each(cases)('tells the handler of the error and nothing more: %s', (method, heard, from) => {
+    it.each(cases)('tells the handler of the error and nothing more: %s', (method, heard, from) => {
       const scene = new Scene()
       scene.handler.acts[method] = (controller) => controller.abort(reason)
       if (scene.call.start()) {
@@ -485,13 +485,13 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('does not start after an abort in onRequestStart', () => {
+    it('does not start after an abort in onRequestStart', () => {
       const scene = new Scene()
       scene.handler.acts.onRequestStart = (controller) => controller.abort(reason)
       expect(scene.call.start()).toBe(false)
     })
 
-    test('fails during an informational response', () => {
+    it('fails during an informational response', () => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = (controller) => controller.abort(reason)
       scene.respond(103)
@@ -501,7 +501,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['running'])
     })
 
-    test('ignores an abort in onResponseEnd', () => {
+    it('ignores an abort in onResponseEnd', () => {
       const scene = new Scene().to('receiving')
       scene.handler.acts.onResponseEnd = (controller) => controller.abort(reason)
       scene.complete()
@@ -509,7 +509,7 @@ describe('Call', () => {
       expect(scene.call.controller).toMatchObject({ aborted: false, reason: null })
     })
 
-    test('ignores an abort in onResponseError', () => {
+    it('ignores an abort in onResponseError', () => {
       const scene = new Scene().to('receiving')
       scene.handler.acts.onResponseError = (controller) => controller.abort(reason)
       const error = new Error('It broke')
@@ -521,7 +521,7 @@ describe('Call', () => {
   })
 
   describe('when it fails', () => {
-    test.each([
+    it.each([
       'created',
       'queued',
       'running',
@@ -537,14 +537,14 @@ describe('Call', () => {
     })
 
     // undici's retry handler passes an aborted call's error on, and tries a failed one again.
-    test('does not count as aborted', () => {
+    it('does not count as aborted', () => {
       const scene = new Scene().to('running')
       scene.call.fail(new Error('It broke'))
       expect(scene.call.controller.aborted).toBe(false)
       expect(scene.call.reason).toBeNull()
     })
 
-    test.each([
+    it.each([
       'created',
       'queued',
       'running',
@@ -559,7 +559,7 @@ describe('Call', () => {
   })
 
   describe('when it fails with an error of this library', () => {
-    test.each([
+    it.each([
       ['queued', 'no', 'no', 0, null],
       ['queued', 'maybe', 'maybe', 0, null],
       ['running', 'no', 'maybe', 1, 1],
@@ -574,7 +574,7 @@ describe('Call', () => {
       expect(error).toMatchObject({ processed, attempts, streamId })
     })
 
-    test('has no stream id when the stream never got one', () => {
+    it('has no stream id when the stream never got one', () => {
       const { call } = new Scene().to('queued')
       const error = new DodiciError('It broke')
       call.begin(new TestAttempt(null))
@@ -582,7 +582,7 @@ describe('Call', () => {
       expect(error).toMatchObject({ attempts: 1, streamId: null })
     })
 
-    test('sets them on the error of an abort without a reason, too', () => {
+    it('sets them on the error of an abort without a reason, too', () => {
       const scene = new Scene().to('receiving')
       scene.call.abort()
       expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes', attempts: 1, streamId: 1 })
@@ -590,7 +590,7 @@ describe('Call', () => {
   })
 
   describe('when its attempt fails and may not be replayed', () => {
-    test.each([
+    it.each([
       ['running', 'no', 'no'],
       ['running', 'maybe', 'maybe'],
       ['receiving', 'no', 'yes'],
@@ -605,13 +605,13 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual([state])
     })
 
-    test('does not reset a stream that is closed', () => {
+    it('does not reset a stream that is closed', () => {
       const scene = new Scene().to('running')
       scene.call.attemptFailed(new StreamError('It broke'))
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('doesn’t ask its owner when a part of the response has come', () => {
+    it('doesn’t ask its owner when a part of the response has come', () => {
       const scene = new Scene().to('receiving')
       scene.owner.replays = true
       scene.call.attemptFailed(new StreamError('It broke'))
@@ -629,7 +629,7 @@ describe('Call', () => {
       return scene
     }
 
-    test('is queued again, and then tells its owner', () => {
+    it('is queued again, and then tells its owner', () => {
       const { call, handler, owner } = toReplayed()
       expect(call.state).toBe('queued')
       expect(owner.asked).toEqual([expect.any(StreamError)])
@@ -638,7 +638,7 @@ describe('Call', () => {
       expect(handler.heard).toEqual(['onRequestStart'])
     })
 
-    test('does not tell its handler', () => {
+    it('does not tell its handler', () => {
       const scene = toReplayed()
       scene.call.begin(new TestAttempt(3))
       scene.respond()
@@ -648,7 +648,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['receiving'])
     })
 
-    test('has no headersTimeout in the queue, and a new one on the next stream', () => {
+    it('has no headersTimeout in the queue, and a new one on the next stream', () => {
       const scene = toReplayed({ queueTimeout: 0 })
       scene.clock.advance(1_000_000)
       expect(scene.call.state).toBe('queued')
@@ -659,7 +659,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
     })
 
-    test('counts its attempts, and names the last stream', () => {
+    it('counts its attempts, and names the last stream', () => {
       const scene = toReplayed()
       scene.call.begin(new TestAttempt(3))
       scene.call.attemptFailed(new StreamError('Refused'))
@@ -672,7 +672,7 @@ describe('Call', () => {
       expect(last.told).toEqual([])
     })
 
-    test('names the last stream when it fails in the queue', () => {
+    it('names the last stream when it fails in the queue', () => {
       const scene = toReplayed()
       scene.call.fail(new DodiciError('It broke'))
       expect(scene.handler.errors[0]).toMatchObject({ attempts: 1, streamId: 1, processed: 'no' })
@@ -680,7 +680,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('resets only the new stream when it is aborted', () => {
+    it('resets only the new stream when it is aborted', () => {
       const scene = toReplayed()
       const next = new TestAttempt(3)
       scene.call.begin(next)
@@ -689,7 +689,7 @@ describe('Call', () => {
       expect(next.told).toEqual(['cancel'])
     })
 
-    test('stays paused', () => {
+    it('stays paused', () => {
       const scene = new Scene().to('running')
       scene.owner.replays = true
       scene.call.pause()
@@ -702,7 +702,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['pause'])
     })
 
-    test('keeps a body that can be sent again', () => {
+    it('keeps a body that can be sent again', () => {
       const { call } = toReplayed({ method: 'POST', body: 'abc' })
       expect(call.request.body.kind).toBe('bytes')
       expect(call.state).toBe('queued')
@@ -715,7 +715,7 @@ describe('Call', () => {
       throw thrown
     }
 
-    test.each([
+    it.each([
       ['onRequestStart', ['onRequestStart', 'onResponseError'], []],
       ['onResponseStart', ['onRequestStart', 'onResponseStart', 'onResponseError'], ['cancel']],
       [
@@ -745,14 +745,14 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('does not start after a throw in onRequestStart', () => {
+    it('does not start after a throw in onRequestStart', () => {
       const scene = new Scene()
       scene.handler.acts.onRequestStart = raise
       expect(scene.call.start()).toBe(false)
       expect(scene.call.state).toBe('settled')
     })
 
-    test('fails during an informational response', () => {
+    it('fails during an informational response', () => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = raise
       scene.respond(103)
@@ -761,7 +761,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['running'])
     })
 
-    test('keeps the reason of an abort that came first', () => {
+    it('keeps the reason of an abort that came first', () => {
       const scene = new Scene().to('running')
       const reason = new Error('enough')
       scene.handler.acts.onResponseStart = (controller) => {
@@ -772,7 +772,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([reason])
     })
 
-    test.each([
+    it.each([
       ['a string', 'oops'],
       ['undefined', undefined],
       ['an object without a prototype', Object.create(null)],
@@ -793,7 +793,7 @@ describe('Call', () => {
       throw thrown
     }
 
-    test.each([
+    it.each([
       ['after a failure', (scene: Scene) => scene.call.fail(new Error('It broke'))],
       ['after an abort', (scene: Scene) => scene.call.abort()],
       ['after onResponseEnd has thrown', (scene: Scene) => scene.complete()],
@@ -821,20 +821,20 @@ describe('Call', () => {
   })
 
   describe('when rawHeaders is read', () => {
-    test('is null before a response', () => {
+    it('is null before a response', () => {
       const { call } = new Scene().to('running')
       expect(call.controller.rawHeaders).toBeNull()
       expect(call.controller.rawTrailers).toBeNull()
     })
 
-    test('gives the fields without pseudo-headers, and the same array each time', () => {
+    it('gives the fields without pseudo-headers, and the same array each time', () => {
       const { call } = new Scene().to('receiving')
       const raw = call.controller.rawHeaders
       expect(raw).toEqual(['x-a', '1'])
       expect(call.controller.rawHeaders).toBe(raw)
     })
 
-    test('builds them from what the session gave at the first read, and only once', () => {
+    it('builds them from what the session gave at the first read, and only once', () => {
       const { call } = new Scene().to('running')
       const raw = ['x-a', '1']
       call.respond(200, {}, raw)
@@ -844,7 +844,7 @@ describe('Call', () => {
       expect(call.controller.rawHeaders).toEqual(['x-a', '2'])
     })
 
-    test('gives those of the final response after an informational one', () => {
+    it('gives those of the final response after an informational one', () => {
       const scene = new Scene().to('running')
       scene.respond(103, [':status', '103', 'link', '</a>'])
       expect(scene.call.controller.rawHeaders).toEqual(['link', '</a>'])
@@ -852,7 +852,7 @@ describe('Call', () => {
       expect(scene.call.controller.rawHeaders).toEqual(['x-a', '1'])
     })
 
-    test('has them already in onResponseStart', () => {
+    it('has them already in onResponseStart', () => {
       const scene = new Scene().to('running')
       let raw: string[] | null = null
       scene.handler.acts.onResponseStart = (controller) => {
@@ -862,7 +862,7 @@ describe('Call', () => {
       expect(raw).toEqual(['x-a', '1'])
     })
 
-    test('has the trailers in onResponseEnd, and not before', () => {
+    it('has the trailers in onResponseEnd, and not before', () => {
       const scene = new Scene().to('receiving')
       let raw: string[] | null = null
       scene.handler.acts.onResponseEnd = (controller) => {
@@ -892,37 +892,37 @@ describe('Call', () => {
       ['an object', { 'x-c': ['3', '4'], 'x-d': undefined }, ['x-c', '3', 'x-c', '4']],
       ['an empty array', [], []],
     ]
-    test.each(inputs)('gives strings: %s', (_kind, value, raw) => {
+    it.each(inputs)('gives strings: %s', (_kind, value, raw) => {
       controller[name] = value
       expect(controller[name]).toEqual(raw)
       expect(controller[name]).toBe(controller[name])
     })
 
-    test.each(inputs)('forgets what was read before: %s', (_kind, value, raw) => {
+    it.each(inputs)('forgets what was read before: %s', (_kind, value, raw) => {
       expect(controller[name]).toEqual(source)
       controller[name] = value
       expect(controller[name]).toEqual(raw)
     })
 
-    test.each([null, undefined])('gives null for %s', (value) => {
+    it.each([null, undefined])('gives null for %s', (value) => {
       expect(controller[name]).toEqual(source)
       controller[name] = value
       expect(controller[name]).toBeNull()
     })
 
-    test('reflects a change in place at the next read', () => {
+    it('reflects a change in place at the next read', () => {
       controller[name]?.splice(0, 2, 'x-c', '3')
       expect(controller[name]).toEqual(['x-c', '3', 'x-b', '2'])
       controller[name]?.push('x-d', '4')
       expect(controller[name]).toEqual(['x-c', '3', 'x-b', '2', 'x-d', '4'])
     })
 
-    test("does not touch the session's array", () => {
+    it("does not touch the session's array", () => {
       controller[name]?.splice(0, 2)
       expect(source).toEqual(['x-a', '1', 'x-b', '2'])
     })
 
-    test('leaves the other property alone', () => {
+    it('leaves the other property alone', () => {
       const other = name === 'rawHeaders' ? 'rawTrailers' : 'rawHeaders'
       controller[name] = ['x-c', '3']
       expect(controller[other]).toEqual(source)
@@ -1082,7 +1082,7 @@ describe('a call with several events that can end it', () => {
   }
 
   describe.each(['running', 'receiving'] as const)('when it is %s', (start) => {
-    test.each(happenings)('ends once, by the first such event: $name and any two others', (first) => {
+    it.each(happenings)('ends once, by the first such event: $name and any two others', (first) => {
       expect.hasAssertions()
       for (const second of happenings) {
         for (const third of happenings) {

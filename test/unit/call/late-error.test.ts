@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toLateError } from '../../../src/call/late-error.ts'
 import {
   BodyTimeoutError,
@@ -23,7 +23,7 @@ const limits = toLimits(times, null)
 
 describe('toLateError', () => {
   describe('when a limit has passed', () => {
-    test.each([
+    it.each([
       ['queue', QueueTimeoutError, 'No stream within queueTimeout (1 ms)'],
       ['connect', ConnectTimeoutError, 'No connection within connectTimeout (2 ms)'],
       ['headers', HeadersTimeoutError, 'No response within headersTimeout (3 ms)'],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   checkData,
   checkEnd,
@@ -60,7 +60,7 @@ function announce(response: Response, length: string, status = 200) {
 
 describe('the limits of a response', () => {
   describe('when no limit is reached', () => {
-    test('reports no error', () => {
+    it('reports no error', () => {
       const response = make({ maxResponseSize: 3, maxHeaderSize: 34, maxHeadersCount: 1 })
       expect(response.checkHeader(103, {}, fields(1))).toBeNull()
       expect(response.checkHeader(200, {}, fields(1))).toBeNull()
@@ -69,7 +69,7 @@ describe('the limits of a response', () => {
       expect(response.checkEnd(fields(1))).toBeNull()
     })
 
-    test('has no limit of the body size by default', () => {
+    it('has no limit of the body size by default', () => {
       const response = make()
       expect(announce(response, String(2 ** 50))).toBeNull()
       expect(response.checkData(2 ** 49)).toBeNull()
@@ -80,13 +80,13 @@ describe('the limits of a response', () => {
     ['header', (response, raw) => response.checkHeader(200, {}, raw)],
     ['trailers', (response, raw) => response.checkEnd(raw)],
   ])('when the %s exceeds a limit', (what, check) => {
-    test('reports how many fields came, and how many are allowed', () => {
+    it('reports how many fields came, and how many are allowed', () => {
       const error = check(make({ maxHeadersCount: 2 }), fields(3))
       expect(error).toBeInstanceOf(HeadersCountError)
       expect(error?.message).toBe(`The response's ${what} has 3 fields, more than maxHeadersCount (2)`)
     })
 
-    test('reports how many bytes came, and how many are allowed', () => {
+    it('reports how many bytes came, and how many are allowed', () => {
       const error = check(make({ maxHeaderSize: 67 }), fields(2))
       expect(error).toBeInstanceOf(HeadersOverflowError)
       expect(error?.message).toBe(`The response's ${what} has 68 bytes, more than maxHeaderSize (67)`)
@@ -94,7 +94,7 @@ describe('the limits of a response', () => {
   })
 
   describe.each([103, 200])('when the response header exceeds a limit: status %i', (status) => {
-    test('refuses it', () => {
+    it('refuses it', () => {
       expect(make({ maxHeadersCount: 2 }).checkHeader(status, {}, fields(3))).toBeInstanceOf(
         HeadersCountError,
       )
@@ -105,7 +105,7 @@ describe('the limits of a response', () => {
   })
 
   describe('when informational responses come', () => {
-    test('accepts 300 of them, and no more', () => {
+    it('accepts 300 of them, and no more', () => {
       const response = make()
       for (let i = 0; i < 300; i++) expect(response.checkHeader(102, {}, [])).toBeNull()
       const error = response.checkHeader(102, {}, [])
@@ -113,7 +113,7 @@ describe('the limits of a response', () => {
       expect(error?.message).toBe('More than 300 informational responses came')
     })
 
-    test('counts the bytes of all of them together', () => {
+    it('counts the bytes of all of them together', () => {
       const response = make({ maxHeaderSize: 100 })
       expect(response.checkHeader(103, {}, fields(1))).toBeNull()
       expect(response.checkHeader(103, {}, fields(1))).toBeNull()
@@ -124,13 +124,13 @@ describe('the limits of a response', () => {
       )
     })
 
-    test('does not count them against the limit of the final response', () => {
+    it('does not count them against the limit of the final response', () => {
       const response = make({ maxHeaderSize: 68 })
       expect(response.checkHeader(103, {}, fields(2))).toBeNull()
       expect(response.checkHeader(200, {}, fields(2))).toBeNull()
     })
 
-    test('ignores a content-length in an informational response', () => {
+    it('ignores a content-length in an informational response', () => {
       const response = make()
       expect(announce(response, '5', 103)).toBeNull()
       expect(response.checkHeader(200, {}, [])).toBeNull()
@@ -139,13 +139,13 @@ describe('the limits of a response', () => {
   })
 
   describe('when the body is larger than maxResponseSize', () => {
-    test('refuses it before the body comes when content-length announces it', () => {
+    it('refuses it before the body comes when content-length announces it', () => {
       const error = announce(make({ maxResponseSize: 3 }), '4')
       expect(error).toBeInstanceOf(ResponseExceededMaxSizeError)
       expect(error?.message).toBe('The body of the response has more bytes than maxResponseSize (3)')
     })
 
-    test('refuses it at the first excess byte when there is no content-length', () => {
+    it('refuses it at the first excess byte when there is no content-length', () => {
       const response = make({ maxResponseSize: 3 })
       expect(response.checkHeader(200, {}, [])).toBeNull()
       expect(response.checkData(3)).toBeNull()
@@ -153,14 +153,14 @@ describe('the limits of a response', () => {
       expect(response.checkData(1)).toBeInstanceOf(ResponseExceededMaxSizeError)
     })
 
-    test('accepts no body at all when the limit is 0', () => {
+    it('accepts no body at all when the limit is 0', () => {
       const response = make({ maxResponseSize: 0 })
       expect(announce(response, '0')).toBeNull()
       expect(response.checkEnd()).toBeNull()
       expect(response.checkData(1)).toBeInstanceOf(ResponseExceededMaxSizeError)
     })
 
-    test.each([
+    it.each([
       ['HEAD', 200],
       ['GET', 304],
       ['GET', 204],
@@ -170,7 +170,7 @@ describe('the limits of a response', () => {
   })
 
   describe('when content-length is written in an unusual way', () => {
-    test.each([
+    it.each([
       ['0', 0],
       ['0003', 3],
       ['999999999999999', 999_999_999_999_999],
@@ -182,7 +182,7 @@ describe('the limits of a response', () => {
       expect(response.isWhole(length)).toBe(true)
     })
 
-    test.each(['3x', 'x', '-1x'])('expects no length that a body could have: %s', (text) => {
+    it.each(['3x', 'x', '-1x'])('expects no length that a body could have: %s', (text) => {
       const response = make()
       expect(announce(response, text)).toBeNull()
       for (const length of [0, 1, 3]) expect(response.isWhole(length)).toBe(false)
@@ -190,7 +190,7 @@ describe('the limits of a response', () => {
   })
 
   describe('when the body length differs from content-length', () => {
-    test('refuses the first excess byte', () => {
+    it('refuses the first excess byte', () => {
       const response = make()
       expect(announce(response, '3')).toBeNull()
       expect(response.checkData(3)).toBeNull()
@@ -199,7 +199,7 @@ describe('the limits of a response', () => {
       expect(error?.message).toBe('The body of the response has more than 3 bytes')
     })
 
-    test.each([0, 2])('refuses the end after %i bytes of 3', (length) => {
+    it.each([0, 2])('refuses the end after %i bytes of 3', (length) => {
       const response = make()
       expect(announce(response, '3')).toBeNull()
       expect(response.checkData(length)).toBeNull()
@@ -208,7 +208,7 @@ describe('the limits of a response', () => {
       expect(error?.message).toBe(`The body of the response ended after ${length} bytes instead of 3 bytes`)
     })
 
-    test.each([
+    it.each([
       ['HEAD', 200],
       ['GET', 304],
       ['GET', 204],
@@ -220,7 +220,7 @@ describe('the limits of a response', () => {
   })
 
   describe('hasWholeBody', () => {
-    test('is true when all announced bytes have come', () => {
+    it('is true when all announced bytes have come', () => {
       const response = make()
       expect(response.isWhole(0)).toBe(false)
       announce(response, '3')
@@ -231,13 +231,13 @@ describe('the limits of a response', () => {
       expect(response.isWhole(0)).toBe(true)
     })
 
-    test('is true at once when no body is expected', () => {
+    it('is true at once when no body is expected', () => {
       const response = make()
       announce(response, '0')
       expect(response.isWhole(0)).toBe(true)
     })
 
-    test('is never true when no length was announced', () => {
+    it('is never true when no length was announced', () => {
       const response = make()
       response.checkHeader(200, {}, [])
       response.checkData(3)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { EXIT } from '../../../src/cli/cli-error.ts'
 import { isDnsCode, isTlsCode } from '../../../src/cli/error-codes.ts'
 import { toFailure } from '../../../src/cli/inspect/failure.ts'
@@ -14,13 +14,13 @@ function toConnectError(code: string): ConnectError {
 }
 
 describe('the exit code of a code', () => {
-  test.each(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAMILY'])('%s: a name has no address', (code) => {
+  it.each(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAMILY'])('%s: a name has no address', (code) => {
     expect([isDnsCode(code), isTlsCode(code)]).toEqual([true, false])
     expect(toExitCode(toConnectError(code))).toBe(EXIT.dns)
     expect(toFailure(toConnectError(code), NO_FACTS).exitCode).toBe(EXIT.dns)
   })
 
-  test.each([
+  it.each([
     'EPROTO',
     'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
     'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -34,12 +34,12 @@ describe('the exit code of a code', () => {
     expect(toFailure(toConnectError(code), NO_FACTS).exitCode).toBe(EXIT.tls)
   })
 
-  test('ECONNREFUSED: connecting', () => {
+  it('ECONNREFUSED: connecting', () => {
     expect(toExitCode(toConnectError('ECONNREFUSED'))).toBe(EXIT.connect)
     expect(toFailure(toConnectError('ECONNREFUSED'), NO_FACTS).exitCode).toBe(EXIT.connect)
   })
 
-  test('requestTimeout: a timeout', () => {
+  it('requestTimeout: a timeout', () => {
     const error = new RequestTimeoutError('The call took longer than requestTimeout (1 ms)')
     expect([toExitCode(error), toFailure(error, NO_FACTS).exitCode]).toEqual([EXIT.timeout, EXIT.timeout])
   })

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CliError } from '../../../src/cli/cli-error.ts'
 import { toDuration } from '../../../src/cli/options.ts'
 import {
@@ -39,7 +39,7 @@ async function* input(...pieces: string[]): AsyncGenerator<Uint8Array> {
 }
 
 describe('isUrlLike()', () => {
-  test.each([
+  it.each([
     ['https://a', true],
     ['ftp://a', true],
     ['a.b', true],
@@ -55,7 +55,7 @@ describe('isUrlLike()', () => {
 })
 
 describe('toTarget()', () => {
-  test.each([
+  it.each([
     { text: 'https://a.example', h2c: false, href: 'https://a.example/', assumed: false },
     { text: 'HTTP://a.example:80/b?c#d', h2c: false, href: 'http://a.example/b?c', assumed: false },
     { text: 'http://a.example', h2c: true, href: 'http://a.example/', assumed: false },
@@ -68,7 +68,7 @@ describe('toTarget()', () => {
     expect([url.href, authorization, isSchemeAssumed]).toEqual([href, null, assumed])
   })
 
-  test('takes the credentials out of the URL', () => {
+  it('takes the credentials out of the URL', () => {
     const { url, authorization } = toTarget('https://me:p%40ss%@a.example/', false)
     expect(url.href).toBe('https://a.example/')
     // The `%` at the end begins no octet: the password stands as it was written.
@@ -78,27 +78,20 @@ describe('toTarget()', () => {
     )
   })
 
-  test.each([
-    'ftp://a',
-    'https://',
-    'http://a:65536',
-    '/a',
-    '://a',
-    'a b/',
-  ])('%s is refused', async (text) => {
+  it.each(['ftp://a', 'https://', 'http://a:65536', '/a', '://a', 'a b/'])('%s is refused', async (text) => {
     expect(await failure(() => toTarget(text, false))).toBe(
       `2 URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not '${text}'`,
     )
   })
 
-  test.each([
+  it.each([
     { text: 'ftp://me:p@ss@a.example/', shown: 'ftp://(hidden)@a.example/' },
     { text: 'me:pass@a.example:99999', shown: '(hidden)@a.example:99999' },
   ])('a message shows no credentials: $shown', async ({ text, shown }) => {
     expect(await failure(() => toTarget(text, false))).toContain(`not '${shown}'`)
   })
 
-  test('https: with --h2c is refused', async () => {
+  it('https: with --h2c is refused', async () => {
     expect(await failure(() => toTarget('https://a', true))).toBe(
       "2 --h2c is HTTP/2 without TLS: it takes an http: URL, not 'https://a'",
     )
@@ -106,7 +99,7 @@ describe('toTarget()', () => {
 })
 
 describe('toMethod()', () => {
-  test('is GET, or POST with a body, or what was given', () => {
+  it('is GET, or POST with a body, or what was given', () => {
     expect([toMethod(undefined, false), toMethod(undefined, true), toMethod('query', true)]).toEqual([
       'GET',
       'POST',
@@ -114,13 +107,13 @@ describe('toMethod()', () => {
     ])
   })
 
-  test.each(['', 'G T', 'CONNECT'])("refuses '%s'", async (method) => {
+  it.each(['', 'G T', 'CONNECT'])("refuses '%s'", async (method) => {
     expect(await failure(() => toMethod(method, false))).toMatch(/^2 --request takes a method such as GET/)
   })
 })
 
 describe('toFields()', () => {
-  test('keeps order, repetitions and spelling, and trims', () => {
+  it('keeps order, repetitions and spelling, and trims', () => {
     const fields = toFields(['X-B:  1 ', 'a: b: c', 'x-b:2', 'empty:'])
     expect(fields).toEqual([
       ['X-B', '1'],
@@ -131,7 +124,7 @@ describe('toFields()', () => {
     expect([hasField(fields, 'x-b'), hasField(fields, 'c')]).toEqual([true, false])
   })
 
-  test.each([
+  it.each([
     { line: 'secret', message: "2 --header takes 'NAME: VALUE': one has no colon" },
     { line: ':authority: secret', message: "2 --header takes 'NAME: VALUE': '' is no name of a field" },
     { line: 'a b: secret', message: "2 --header takes 'NAME: VALUE': 'a b' is no name of a field" },
@@ -145,7 +138,7 @@ describe('toFields()', () => {
 })
 
 describe('readData()', () => {
-  test('is the text, a file, or the standard input', async () => {
+  it('is the text, a file, or the standard input', async () => {
     const path = join(folder, 'body')
     await writeFile(path, 'from a\nfile\n')
     expect(String(await readData('text\n', () => input()))).toBe('text\n')
@@ -153,7 +146,7 @@ describe('readData()', () => {
     expect(String(await readData('@-', () => input('a', 'b')))).toBe('ab')
   })
 
-  test('names a file that is missing', async () => {
+  it('names a file that is missing', async () => {
     expect(await failure(() => readData(`@${folder}/none`, () => input()))).toMatch(
       /^2 --data can't read '.*\/none': ENOENT/,
     )
@@ -161,7 +154,7 @@ describe('readData()', () => {
 })
 
 describe('readTrust()', () => {
-  test('is the options of connect', async () => {
+  it('is the options of connect', async () => {
     const path = join(folder, 'ca.pem')
     const { cert } = await toCertificate()
     await writeFile(path, cert)
@@ -170,7 +163,7 @@ describe('readTrust()', () => {
     expect(await readTrust({ insecure: false, ca: path })).toEqual({ ca: cert })
   })
 
-  test('refuses a file without a certificate', async () => {
+  it('refuses a file without a certificate', async () => {
     const path = join(folder, 'text')
     await writeFile(path, 'text')
     expect(await failure(() => readTrust({ insecure: false, ca: path }))).toMatch(
@@ -181,7 +174,7 @@ describe('readTrust()', () => {
 })
 
 describe('toDuration()', () => {
-  test.each([
+  it.each([
     ['10', 10_000],
     ['10s', 10_000],
     ['500ms', 500],
@@ -190,7 +183,7 @@ describe('toDuration()', () => {
     ['1h', 3_600_000],
   ])('%s: %i ms', (text, duration) => expect(toDuration('--timeout', text)).toBe(duration))
 
-  test.each(['', '0', '0.1ms', '-1', '1d', '10 s', '597h', '1e3'])("refuses '%s'", async (text) => {
+  it.each(['', '0', '0.1ms', '-1', '1d', '10 s', '597h', '1e3'])("refuses '%s'", async (text) => {
     expect(await failure(() => toDuration('--timeout', text))).toBe(
       `2 --timeout takes a duration such as 10s, 500ms or 2m, not '${text}'`,
     )

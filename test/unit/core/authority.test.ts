@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { isAuthority, isHost } from '../../../src/core/authority.ts'
 import { toOrigin } from '../../../src/options/options.ts'
 
@@ -21,15 +21,15 @@ const NO_NAMES = [
 ]
 
 describe('isHost', () => {
-  test.each(NAMES)('takes %j', (host) => {
+  it.each(NAMES)('takes %j', (host) => {
     expect(isHost(host)).toBe(true)
   })
 
-  test.each(NO_NAMES)('refuses %j', (host) => {
+  it.each(NO_NAMES)('refuses %j', (host) => {
     expect(isHost(host)).toBe(false)
   })
 
-  test('takes no code unit beyond ASCII, and of ASCII what RFC 3986 §3.2.2 lists', () => {
+  it('takes no code unit beyond ASCII, and of ASCII what RFC 3986 §3.2.2 lists', () => {
     const taken = Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit)).filter(isHost)
     expect(taken.join('')).toBe(
       "!$&'()*+,-.0123456789;=ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~",
@@ -38,7 +38,7 @@ describe('isHost', () => {
 })
 
 describe('isAuthority', () => {
-  test.each(NAMES)('takes %j, with a port and without', (host) => {
+  it.each(NAMES)('takes %j, with a port and without', (host) => {
     expect(isAuthority(host, false)).toBe(true)
     expect(isAuthority(host, true)).toBe(false)
     for (const port of ['1', '443', '00443', '65535']) {
@@ -47,11 +47,11 @@ describe('isAuthority', () => {
     }
   })
 
-  test.each(NO_NAMES.filter((host) => host !== 'a:b'))('refuses %j and a port', (host) => {
+  it.each(NO_NAMES.filter((host) => host !== 'a:b'))('refuses %j and a port', (host) => {
     expect(isAuthority(`${host}:443`, true)).toBe(false)
   })
 
-  test.each([
+  it.each([
     '',
     '0',
     '65536',
@@ -71,7 +71,7 @@ describe('isAuthority', () => {
 })
 
 describe('the host of an origin', () => {
-  test.each([
+  it.each([
     'https://a"b.example',
     'https://a`b.example',
     'https://a{b}.example',

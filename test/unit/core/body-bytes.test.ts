@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toArrayBuffer, toUint8Array } from '../../../src/core/body-bytes.ts'
 
 /** Transfers its memory away, as `postMessage(bytes, [bytes.buffer])` does. */
@@ -9,7 +9,7 @@ function transfer({ buffer }: Uint8Array): void {
 }
 
 describe('toUint8Array()', () => {
-  test('when the bytes are a view › copies them into an ArrayBuffer of their own', () => {
+  it('when the bytes are a view › copies them into an ArrayBuffer of their own', () => {
     const chunk = Buffer.from(new Uint8Array([1, 2, 3, 4]).buffer)
     const bytes = toUint8Array(chunk.subarray(1, 3))
     expect([...bytes]).toEqual([2, 3])
@@ -18,12 +18,12 @@ describe('toUint8Array()', () => {
     expect([...chunk]).toEqual([1, 2, 3, 4])
   })
 
-  test('when the ArrayBuffer has these bytes alone › copies nothing', () => {
+  it('when the ArrayBuffer has these bytes alone › copies nothing', () => {
     const joined = Buffer.allocUnsafeSlow(100_000)
     expect(toUint8Array(joined).buffer).toBe(joined.buffer)
   })
 
-  test('when there are no bytes › gives an ArrayBuffer that no other empty body has', () => {
+  it('when there are no bytes › gives an ArrayBuffer that no other empty body has', () => {
     const empty = Buffer.alloc(0)
     const bytes = toUint8Array(empty)
     transfer(bytes)

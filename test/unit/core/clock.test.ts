@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Alarm, OnAlarm, Timed } from '../../../src/core/clock.ts'
 import { Deadlines, systemClock } from '../../../src/core/clock.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
@@ -45,7 +45,7 @@ function setUp() {
 
 describe('Deadlines', () => {
   describe('when a deadline is set', () => {
-    test('meets it at its time, once', () => {
+    it('meets it at its time, once', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -55,7 +55,7 @@ describe('Deadlines', () => {
       expect(item.late).toEqual([300])
     })
 
-    test('holds the item until then', () => {
+    it('holds the item until then', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -68,7 +68,7 @@ describe('Deadlines', () => {
       expect(item.listIndex).toBe(-1)
     })
 
-    test('has let the item go when it says so', () => {
+    it('has let the item go when it says so', () => {
       const { clock, deadlines } = setUp()
       const seen: number[] = []
       const item = new Item(clock, () => seen.push(deadlines.size, item.listIndex))
@@ -77,7 +77,7 @@ describe('Deadlines', () => {
       expect(seen).toEqual([0, -1])
     })
 
-    test('takes a fraction of a millisecond without being early', () => {
+    it('takes a fraction of a millisecond without being early', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 100.25)
@@ -89,7 +89,7 @@ describe('Deadlines', () => {
   })
 
   describe('when a deadline is Infinity', () => {
-    test('never comes', () => {
+    it('never comes', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, NEVER)
@@ -98,7 +98,7 @@ describe('Deadlines', () => {
       expect(clock.made).toBe(0)
     })
 
-    test('replaces the one that was set before', () => {
+    it('replaces the one that was set before', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -107,7 +107,7 @@ describe('Deadlines', () => {
       expect(item.late).toEqual([])
     })
 
-    test('can be set again to come', () => {
+    it('can be set again to come', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -121,7 +121,7 @@ describe('Deadlines', () => {
   })
 
   describe('when a deadline has passed already', () => {
-    test('meets it at once', () => {
+    it('meets it at once', () => {
       const { clock, deadlines } = setUp()
       clock.advance(1_000)
       const item = new Item(clock)
@@ -132,7 +132,7 @@ describe('Deadlines', () => {
   })
 
   describe('when a deadline is moved', () => {
-    test('is met at the later time, within the resolution', () => {
+    it('is met at the later time, within the resolution', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -144,7 +144,7 @@ describe('Deadlines', () => {
       expect(item.late).toHaveLength(1)
     })
 
-    test('is met at the earlier time', () => {
+    it('is met at the earlier time', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -153,7 +153,7 @@ describe('Deadlines', () => {
       expect(item.late).toEqual([100])
     })
 
-    test('asks for no alarm each time', () => {
+    it('asks for no alarm each time', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       for (let i = 0; i < 1_000; i++) {
@@ -166,7 +166,7 @@ describe('Deadlines', () => {
   })
 
   describe('when an item is deleted', () => {
-    test('is never late', () => {
+    it('is never late', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -177,7 +177,7 @@ describe('Deadlines', () => {
       expect(item.deadline).toBe(Number.POSITIVE_INFINITY)
     })
 
-    test.each([0, 1, 2, 3])('leaves the others: item %i of 4', (index) => {
+    it.each([0, 1, 2, 3])('leaves the others: item %i of 4', (index) => {
       const { clock, deadlines } = setUp()
       const items = [100, 200, 300, 400].map((time) => {
         const item = new Item(clock)
@@ -195,7 +195,7 @@ describe('Deadlines', () => {
       expect(deadlines.size).toBe(0)
     })
 
-    test('may be deleted again, or before it was set', () => {
+    it('may be deleted again, or before it was set', () => {
       const { clock, deadlines } = setUp()
       const other = new Item(clock)
       const item = new Item(clock)
@@ -211,7 +211,7 @@ describe('Deadlines', () => {
   })
 
   describe('when several are late', () => {
-    test('tells them in the order of their times', () => {
+    it('tells them in the order of their times', () => {
       const { clock, deadlines } = setUp()
       const told: string[] = []
       for (const [name, time] of [
@@ -225,7 +225,7 @@ describe('Deadlines', () => {
       expect(told).toEqual(['a', 'b', 'c'])
     })
 
-    test('tells all of them at once when the process was busy', () => {
+    it('tells all of them at once when the process was busy', () => {
       const { clock, deadlines } = setUp()
       const items = [100, 200, 300, 5_000].map((time) => {
         const item = new Item(clock)
@@ -252,7 +252,7 @@ describe('Deadlines', () => {
       }
     }
 
-    test('leaves the items that are due since for the next alarm', () => {
+    it('leaves the items that are due since for the next alarm', () => {
       const clock = new Reading(0)
       const deadlines = new Deadlines(clock)
       const items = [100, 101, 130, 131].map((time) => {
@@ -269,7 +269,7 @@ describe('Deadlines', () => {
   })
 
   describe('when onDeadline changes the list', () => {
-    test('takes an item that is added', () => {
+    it('takes an item that is added', () => {
       const { clock, deadlines } = setUp()
       const added = new Item(clock)
       setIn(deadlines, new Item(clock, () => setIn(deadlines, added, 200)), 100)
@@ -277,7 +277,7 @@ describe('Deadlines', () => {
       expect(added.late).toEqual([300])
     })
 
-    test('takes the item itself again', () => {
+    it('takes the item itself again', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock, () => {
         if (item.late.length < 3) setIn(deadlines, item, 100)
@@ -288,7 +288,7 @@ describe('Deadlines', () => {
       expect(deadlines.size).toBe(0)
     })
 
-    test('tells those behind an item that throws, too', () => {
+    it('tells those behind an item that throws, too', () => {
       const { clock, deadlines } = setUp()
       const thrower = new Item(clock, () => {
         throw new Error('of a listener')
@@ -306,7 +306,7 @@ describe('Deadlines', () => {
       expect(thrower.late).toHaveLength(1)
     })
 
-    test('does without an item that is deleted', () => {
+    it('does without an item that is deleted', () => {
       const { clock, deadlines } = setUp()
       const deleted = new Item(clock)
       const left = new Item(clock)
@@ -319,7 +319,7 @@ describe('Deadlines', () => {
     })
 
     describe('and the other one is late too', () => {
-      test('does without an item that is deleted', () => {
+      it('does without an item that is deleted', () => {
         const { clock, deadlines } = setUp()
         const deleted = new Item(clock)
         setIn(deadlines, new Item(clock, () => deadlines.delete(deleted)), 100)
@@ -328,7 +328,7 @@ describe('Deadlines', () => {
         expect(deleted.late).toEqual([])
       })
 
-      test('meets an item at the time that it is moved to', () => {
+      it('meets an item at the time that it is moved to', () => {
         const { clock, deadlines } = setUp()
         const moved = new Item(clock)
         setIn(deadlines, new Item(clock, () => setIn(deadlines, moved, 500)), 100)
@@ -337,7 +337,7 @@ describe('Deadlines', () => {
         expect(moved.late).toEqual([600])
       })
 
-      test('does without an item that is set to never', () => {
+      it('does without an item that is set to never', () => {
         const { clock, deadlines } = setUp()
         const stopped = new Item(clock)
         setIn(deadlines, new Item(clock, () => setIn(deadlines, stopped, NEVER)), 100)
@@ -357,7 +357,7 @@ describe('Deadlines', () => {
       })
     }
 
-    test('has one alarm for them', () => {
+    it('has one alarm for them', () => {
       const { clock, deadlines } = setUp()
       const items = fill(clock, deadlines, () => 300)
       expect(clock.made).toBe(1)
@@ -368,7 +368,7 @@ describe('Deadlines', () => {
       expect(clock.alarms).toBe(0)
     })
 
-    test('has one alarm at a time when each is due before the one before', () => {
+    it('has one alarm at a time when each is due before the one before', () => {
       const { clock, deadlines } = setUp()
       const items = fill(clock, deadlines, (index) => 20_000 - index)
       expect(clock.alarms).toBe(1)
@@ -377,7 +377,7 @@ describe('Deadlines', () => {
       expect(clock.alarms).toBe(0)
     })
 
-    test('meets staggered deadlines within the resolution, and looks no more often', () => {
+    it('meets staggered deadlines within the resolution, and looks no more often', () => {
       const { clock, deadlines } = setUp()
       const items = fill(clock, deadlines, (index) => 1_000 + index)
       clock.advance(20_000)
@@ -389,7 +389,7 @@ describe('Deadlines', () => {
   })
 
   describe('when nothing is left to be late', () => {
-    test('sets no new alarm', () => {
+    it('sets no new alarm', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -399,7 +399,7 @@ describe('Deadlines', () => {
       expect(clock.alarms).toBe(0)
     })
 
-    test('makes no alarm for each of many items that come and go', () => {
+    it('makes no alarm for each of many items that come and go', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       for (let i = 0; i < 100; i++) {
@@ -411,7 +411,7 @@ describe('Deadlines', () => {
   })
 
   describe('when it is stopped', () => {
-    test('has no alarm left', () => {
+    it('has no alarm left', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       setIn(deadlines, item, 300)
@@ -421,7 +421,7 @@ describe('Deadlines', () => {
       expect(item.late).toEqual([])
     })
 
-    test('may be stopped again, or without an alarm', () => {
+    it('may be stopped again, or without an alarm', () => {
       const { clock, deadlines } = setUp()
       deadlines.stop()
       setIn(deadlines, new Item(clock), 300)
@@ -430,7 +430,7 @@ describe('Deadlines', () => {
       expect(clock.alarms).toBe(0)
     })
 
-    test('starts again with the next item', () => {
+    it('starts again with the next item', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       const next = new Item(clock)
@@ -459,7 +459,7 @@ describe('systemClock', () => {
       return new Promise((resolve) => systemClock.after(delay, () => resolve(systemClock.now())))
     }
 
-    test('calls back once, after that many real milliseconds', async () => {
+    it('calls back once, after that many real milliseconds', async () => {
       let called = 0
       const start = systemClock.now()
       systemClock.after(20, () => called++)
@@ -471,7 +471,7 @@ describe('systemClock', () => {
       expect(called).toBe(1)
     })
 
-    test('does not call back once it is cancelled', async () => {
+    it('does not call back once it is cancelled', async () => {
       const called: string[] = []
       const alarm = systemClock.after(1, () => called.push('cancelled'))
       alarm.cancel()
@@ -480,7 +480,7 @@ describe('systemClock', () => {
       expect(called).toEqual([])
     })
 
-    test('leaves the others alone when it is cancelled after it has rung', async () => {
+    it('leaves the others alone when it is cancelled after it has rung', async () => {
       const called: string[] = []
       const alarm = systemClock.after(1, () => called.push('first'))
       await ring(5)
@@ -515,17 +515,17 @@ describe('systemClock', () => {
       return told
     }
 
-    test('calls back when what has come was read', async () => {
+    it('calls back when what has come was read', async () => {
       expect(await play(() => {})).toEqual(['reads', 'rings'])
     })
 
-    test('does not call back when what was read cancels the alarm', async () => {
+    it('does not call back when what was read cancels the alarm', async () => {
       expect(await play((alarm) => alarm.cancel())).toEqual(['reads'])
     })
   })
 
   describe('when nothing but an alarm is left', () => {
-    test('keeps no process alive', () => {
+    it('keeps no process alive', () => {
       const timeouts = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
       const before = timeouts()
       const alarm = systemClock.after(60_000, () => {})
@@ -540,7 +540,7 @@ describe('a list for short limits', () => {
   /** The longest that a deadline may be met after its time, in milliseconds. */
   const SHORT_RESOLUTION = 5
 
-  test('is one for all limits below a second, and not for others', () => {
+  it('is one for all limits below a second, and not for others', () => {
     const { deadlines } = setUp()
     const short = deadlines.listFor(1)
     expect(short).not.toBe(deadlines)
@@ -552,7 +552,7 @@ describe('a list for short limits', () => {
     ])
   })
 
-  test('meets each of 2,000 staggered deadlines within five milliseconds, and none early', () => {
+  it('meets each of 2,000 staggered deadlines within five milliseconds, and none early', () => {
     const { clock, deadlines } = setUp()
     const items = Array.from({ length: 2_000 }, () => new Item(clock))
     const due = items.map((item, i) => {
@@ -568,7 +568,7 @@ describe('a list for short limits', () => {
     expect(clock.made).toBeLessThan(300)
   })
 
-  test('meets none early where timers ring too soon, and all within five milliseconds of the timer', () => {
+  it('meets none early where timers ring too soon, and all within five milliseconds of the timer', () => {
     class Hasty extends FakeClock {
       override after(delay: number, callback: OnAlarm): Alarm {
         return super.after(Math.max(0, delay - 0.9), callback)
@@ -584,7 +584,7 @@ describe('a list for short limits', () => {
     expect(Math.max(...late)).toBeLessThanOrEqual(SHORT_RESOLUTION)
   })
 
-  test('counts, and stops, with the other', () => {
+  it('counts, and stops, with the other', () => {
     const { clock, deadlines } = setUp()
     const item = new Item(clock)
     setIn(deadlines.listFor(500), item, 500)

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toIpVersion } from '../../../src/core/ip-address.ts'
 
 describe('toIpVersion()', () => {
-  test.each([
+  it.each([
     ['127.0.0.1', 4],
     ['255.255.255.255', 4],
     ['::', 6],

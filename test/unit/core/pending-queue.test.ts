@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Queued } from '../../../src/core/pending-queue.ts'
 import { PendingQueue } from '../../../src/core/pending-queue.ts'
 
@@ -35,13 +35,13 @@ function drain(): number[] {
 
 describe('PendingQueue', () => {
   describe('when it is empty', () => {
-    test('has nothing to give', () => {
+    it('has nothing to give', () => {
       expect(queue.size).toBe(0)
       expect(queue.shift()).toBeNull()
       expect(queue.size).toBe(0)
     })
 
-    test('takes entries again after it was emptied', () => {
+    it('takes entries again after it was emptied', () => {
       add(0, 1)
       drain()
       add(2, 3)
@@ -51,12 +51,12 @@ describe('PendingQueue', () => {
   })
 
   describe('when entries are added in the order of dispatch', () => {
-    test('gives them in that order', () => {
+    it('gives them in that order', () => {
       add(0, 1, 2, 3)
       expect(drain()).toEqual([0, 1, 2, 3])
     })
 
-    test('counts them', () => {
+    it('counts them', () => {
       add(0, 1, 2)
       expect(queue.size).toBe(3)
       queue.shift()
@@ -67,7 +67,7 @@ describe('PendingQueue', () => {
   })
 
   describe('when an entry is shifted', () => {
-    test('unlinks it', () => {
+    it('unlinks it', () => {
       const [first, second] = add(0, 1)
       expect(queue.shift()).toBe(first)
       expect(first).toMatchObject({ queueNext: null, queuePrevious: null })
@@ -76,7 +76,7 @@ describe('PendingQueue', () => {
   })
 
   describe('when an entry is removed', () => {
-    test.each([
+    it.each([
       ['the head', 0, [1, 2, 3]],
       ['one in the middle', 1, [0, 2, 3]],
       ['the one beside the tail', 2, [0, 1, 3]],
@@ -90,7 +90,7 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual(left)
     })
 
-    test.each([
+    it.each([
       ['the head', 0, [1, 2, 4]],
       ['the tail', 2, [0, 1, 4]],
     ])('takes a new one at the end: without %s', (_where, index, all) => {
@@ -101,7 +101,7 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual(all)
     })
 
-    test('is empty without its only one', () => {
+    it('is empty without its only one', () => {
       for (const entry of add(0)) queue.remove(entry)
       expect(queue.size).toBe(0)
       expect(queue.shift()).toBeNull()
@@ -111,7 +111,7 @@ describe('PendingQueue', () => {
   })
 
   describe('when an entry comes back', () => {
-    test.each([
+    it.each([
       ['ahead of all newer ones', 0, [0, 1, 2, 4, 6]],
       ['between an older and a newer one', 3, [1, 2, 3, 4, 6]],
       ['ahead of the newest', 5, [1, 2, 4, 5, 6]],
@@ -123,7 +123,7 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual(all)
     })
 
-    test('goes in ahead of a single newer one, and takes others behind it', () => {
+    it('goes in ahead of a single newer one, and takes others behind it', () => {
       add(5)
       add(2)
       add(3)
@@ -131,7 +131,7 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual([2, 3, 5, 6])
     })
 
-    test('can be the very object that was taken out', () => {
+    it('can be the very object that was taken out', () => {
       const [first] = add(0, 1)
       if (first === undefined) throw new Error('Nothing was added')
       expect(queue.shift()).toBe(first)
@@ -140,7 +140,7 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual([1])
     })
 
-    test('can be removed from where it went', () => {
+    it('can be removed from where it went', () => {
       add(1, 2, 4)
       for (const entry of add(3)) queue.remove(entry)
       expect(drain()).toEqual([1, 2, 4])
@@ -148,7 +148,7 @@ describe('PendingQueue', () => {
   })
 
   describe('when several come back, in any order', () => {
-    test.each([
+    it.each([
       [[0, 1, 2]],
       [[0, 2, 1]],
       [[1, 0, 2]],
@@ -176,7 +176,7 @@ describe('PendingQueue', () => {
       return Object.defineProperty(new Entry(sequence), 'sequence', { get })
     }
 
-    test.each([
+    it.each([
       ['in their order', (at: number) => at],
       ['in their order, from the middle on', (at: number) => (at + COUNT / 2) % COUNT],
     ])('%s › looks at a few entries for each', (_what, toSequence) => {
@@ -189,7 +189,7 @@ describe('PendingQueue', () => {
   })
 
   describe('when entries are added and removed in any order', () => {
-    test('stays in the order of dispatch', () => {
+    it('stays in the order of dispatch', () => {
       let seed = 7
       const below = (limit: number): number => {
         seed = (seed * 48_271) % 2_147_483_647

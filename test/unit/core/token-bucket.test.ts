@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TokenBucket } from '../../../src/core/token-bucket.ts'
 
 /** How many tokens it gives, one after the other. */
@@ -9,12 +9,12 @@ function drain(bucket: TokenBucket): number {
 }
 
 describe('TokenBucket', () => {
-  test('is full at first, and gives so many at once', () => {
+  it('is full at first, and gives so many at once', () => {
     expect(drain(new TokenBucket(10, 2, 5_000))).toBe(10)
   })
 
   describe('when time has passed', () => {
-    test('gives nothing of it before it is refilled', () => {
+    it('gives nothing of it before it is refilled', () => {
       const bucket = new TokenBucket(10, 2, 0)
       drain(bucket)
       expect(bucket.take()).toBe(false)
@@ -22,7 +22,7 @@ describe('TokenBucket', () => {
       expect(drain(bucket)).toBe(6)
     })
 
-    test('counts fractions, from one refill to the next', () => {
+    it('counts fractions, from one refill to the next', () => {
       const bucket = new TokenBucket(10, 2, 0)
       drain(bucket)
       const counts = [400, 800, 1_200, 1_600, 2_000].map((now) => {
@@ -32,7 +32,7 @@ describe('TokenBucket', () => {
       expect(counts).toEqual([0, 1, 1, 1, 1])
     })
 
-    test('never becomes more than full', () => {
+    it('never becomes more than full', () => {
       const bucket = new TokenBucket(10, 2, 0)
       drain(bucket)
       bucket.refill(3_600_000)
@@ -41,7 +41,7 @@ describe('TokenBucket', () => {
   })
 
   describe('when more is asked for than it has', () => {
-    test('gives none, and keeps what it has', () => {
+    it('gives none, and keeps what it has', () => {
       const bucket = new TokenBucket(10, 2, 0)
       expect([bucket.take(7.5), bucket.take(2.75), bucket.take(2.5), bucket.take(0.25)]).toEqual([
         true,
@@ -53,14 +53,14 @@ describe('TokenBucket', () => {
   })
 
   describe('when tokens are earned', () => {
-    test('has them on top of what was left', () => {
+    it('has them on top of what was left', () => {
       const bucket = new TokenBucket(10, 2, 0)
       bucket.take(8)
       bucket.earn(3)
       expect(drain(bucket)).toBe(5)
     })
 
-    test('takes none when it is full; the last ones may make it more than full, until the next refill', () => {
+    it('takes none when it is full; the last ones may make it more than full, until the next refill', () => {
       const bucket = new TokenBucket(10, 2, 0)
       bucket.earn(5)
       bucket.take()

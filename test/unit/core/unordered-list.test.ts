@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { UnorderedItem } from '../../../src/core/unordered-list.ts'
 import { UnorderedList } from '../../../src/core/unordered-list.ts'
 
@@ -9,7 +9,7 @@ interface Item extends UnorderedItem {
 const make = (name: string): Item => ({ name, listIndex: -1 })
 
 describe('UnorderedList', () => {
-  test('has what was added, once', () => {
+  it('has what was added, once', () => {
     const list = new UnorderedList<Item>()
     const item = make('a')
     list.add(item)
@@ -17,7 +17,7 @@ describe('UnorderedList', () => {
     expect([list.size, list.items]).toEqual([1, [item]])
   })
 
-  test('says whether it had what is taken out', () => {
+  it('says whether it had what is taken out', () => {
     const list = new UnorderedList<Item>()
     const item = make('a')
     list.add(item)
@@ -25,7 +25,7 @@ describe('UnorderedList', () => {
     expect([list.size, item.listIndex]).toEqual([0, -1])
   })
 
-  test('holds what a Set holds, whatever comes and goes in whatever order', () => {
+  it('holds what a Set holds, whatever comes and goes in whatever order', () => {
     const list = new UnorderedList<Item>()
     const set = new Set<Item>()
     const items = Array.from({ length: 20 }, (_, index) => make(`${index}`))

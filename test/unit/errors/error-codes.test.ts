@@ -1,9 +1,9 @@
 import { constants } from 'node:http2'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrorCode, toErrorCodeName } from '../../../src/errors/error-codes.ts'
 
 describe('toErrorCodeName', () => {
-  test.each([
+  it.each([
     [0, 'NO_ERROR'],
     [1, 'PROTOCOL_ERROR'],
     [2, 'INTERNAL_ERROR'],
@@ -26,11 +26,11 @@ describe('toErrorCodeName', () => {
 })
 
 describe('ErrorCode', () => {
-  test.each(Object.entries(ErrorCode))('has the name of a code: %s', (name, code) => {
+  it.each(Object.entries(ErrorCode))('has the name of a code: %s', (name, code) => {
     expect(toErrorCodeName(code)).toBe(name)
   })
 
-  test.each(Object.entries(ErrorCode))("has the number that node's own constants have: %s", (name, code) => {
+  it.each(Object.entries(ErrorCode))("has the number that node's own constants have: %s", (name, code) => {
     expect(code).toBe(Reflect.get(constants, `NGHTTP2_${name}`))
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { errors as undici } from 'undici'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import * as ours from '../../../src/errors/errors.ts'
 
 /**
@@ -149,7 +149,7 @@ function construct(from: object, name: string): unknown {
 }
 
 describe('the error classes', () => {
-  test('are all in the table below, but for the one that has more to say', () => {
+  it('are all in the table below, but for the one that has more to say', () => {
     const exported = Object.values(ours).filter(
       (value) => typeof value === 'function' && value.prototype instanceof Error,
     )
@@ -159,29 +159,29 @@ describe('the error classes', () => {
   describe.each(all)('when $name is made', ({ type, name, code, as }) => {
     const error = new type('It broke')
 
-    test('has its name, code and message', () => {
+    it('has its name, code and message', () => {
       expect(error).toMatchObject({ name, code, message: 'It broke' })
       expect(String(error)).toBe(`${name}: It broke`)
       expect(error.stack).toMatch(/^\w*Error: It broke\n/)
     })
 
-    test('is an instance of its own class, of DodiciError, and of no other of ours', () => {
+    it('is an instance of its own class, of DodiciError, and of no other of ours', () => {
       expect(error).toBeInstanceOf(Error)
       expect(toMatches(error, ours)).toEqual([...new Set(['DodiciError', type.name])].sort())
     })
 
-    test("is an instance of undici's class, of UndiciError, and of no other of undici's", () => {
+    it("is an instance of undici's class, of UndiciError, and of no other of undici's", () => {
       const names = ['UndiciError', ...as].sort()
       expect(toMatches(error, undici)).toEqual(names)
     })
 
-    test("has the name and the code of undici's class, or a code of its own", () => {
+    it("has the name and the code of undici's class, or a code of its own", () => {
       const [undiciName] = as
       if (undiciName === undefined) expect(code).toMatch(/^(DODICI_ERR_\w+|UND_ERR)$/)
       else expect(construct(undici, undiciName)).toMatchObject({ name, code })
     })
 
-    test('shows none of its marks', () => {
+    it('shows none of its marks', () => {
       const seen: string[] = []
       for (const key in error) seen.push(key)
       const fields = ['attempts', 'code', 'goawayDebugData', 'http2ErrorCode', 'processed', 'streamId']
@@ -195,7 +195,7 @@ describe('the error classes', () => {
   })
 
   describe('when no details are given', () => {
-    test.each(all)('says that nothing is known: $name', ({ type }) => {
+    it.each(all)('says that nothing is known: $name', ({ type }) => {
       const error = new type('It broke')
       expect(error).toMatchObject({
         processed: 'no',
@@ -207,7 +207,7 @@ describe('the error classes', () => {
       expect('cause' in error).toBe(false)
     })
 
-    test.each([
+    it.each([
       [new ours.RequestAbortedError(), 'Request aborted'],
       [new ours.ClientDestroyedError(), 'The client is destroyed'],
       [new ours.ClientClosedError(), 'The client is closed'],
@@ -217,7 +217,7 @@ describe('the error classes', () => {
   })
 
   describe('when details are given', () => {
-    test.each(all)('keeps them: $name', ({ type }) => {
+    it.each(all)('keeps them: $name', ({ type }) => {
       const cause = new Error('beneath')
       const goawayDebugData = Buffer.from('too many pings')
       const error = new type('It broke', { cause, processed: 'maybe', http2ErrorCode: 0, goawayDebugData })
@@ -227,7 +227,7 @@ describe('the error classes', () => {
       expect(Object.keys(error)).not.toContain('cause')
     })
 
-    test.each([[null], [undefined], [0]])('keeps a cause of any value: %s', (cause) => {
+    it.each([[null], [undefined], [0]])('keeps a cause of any value: %s', (cause) => {
       const error = new ours.SocketError('It broke', { cause })
       expect('cause' in error).toBe(true)
       expect(error.cause).toBe(cause)
@@ -245,14 +245,14 @@ describe('the error classes', () => {
       ['a string', 'UND_ERR_SOCKET'],
       ['a function', ours.SocketError],
     ]
-    test.each(foreign)('is an instance of none: %s', (_kind, value) => {
+    it.each(foreign)('is an instance of none: %s', (_kind, value) => {
       expect(toMatches(value, ours)).toEqual([])
     })
   })
 })
 
 describe("undici's own errors", () => {
-  test.each([
+  it.each([
     'SocketError',
     'BodyTimeoutError',
     'InvalidArgumentError',
@@ -270,12 +270,12 @@ describe('two copies of the module', () => {
     other = await import('../../../src/errors/errors.ts')
   })
 
-  test('are two', () => {
+  it('are two', () => {
     expect(other.DodiciError).not.toBe(ours.DodiciError)
   })
 
   describe.each(all)("when $name is the other copy's", ({ type }) => {
-    test('is recognised as if it were of this one', () => {
+    it('is recognised as if it were of this one', () => {
       const error = construct(other, type.name)
       expect(error).not.toHaveProperty('constructor', type)
       expect(toMatches(error, ours)).toEqual([...new Set(['DodiciError', type.name])].sort())
@@ -283,7 +283,7 @@ describe('two copies of the module', () => {
     })
   })
 
-  test("come back untouched from this copy's toConnectError", () => {
+  it("come back untouched from this copy's toConnectError", () => {
     const error = new other.AlpnError('It chose http/1.1')
     expect(ours.toConnectError(error, 'https://example.com')).toBe(error)
   })
@@ -291,7 +291,7 @@ describe('two copies of the module', () => {
 
 describe('toError', () => {
   describe('when an Error was thrown', () => {
-    test.each([
+    it.each([
       ['an Error', new TypeError('It broke')],
       ['one of ours', new ours.SocketError('It broke')],
       ['a DOMException', new DOMException('It broke', 'AbortError')],
@@ -301,7 +301,7 @@ describe('toError', () => {
   })
 
   describe('when something else was thrown', () => {
-    test.each([
+    it.each([
       ['a string', 'oops', 'oops'],
       ['a number', 1, '1'],
       ['null', null, 'null'],
@@ -315,7 +315,7 @@ describe('toError', () => {
       expect(error.cause).toBe(thrown)
     })
 
-    test.each([
+    it.each([
       ['an object without a prototype', Object.create(null)],
       [
         'an object whose toString throws',
@@ -343,13 +343,13 @@ describe('the type of code', () => {
     [...text.matchAll(/^brand\(\s*(\w+),\s*'[^']*',\s*'([^']*)'/gm)].map(([, name, code]) => [name, code]),
   )
 
-  test.each(
+  it.each(
     declared.map(([, name, type]) => [name, type]),
   )('of %s is %s, the one that it has', (name, type) => {
     expect(type?.split(' | ')[0]).toBe(`'${branded.get(name)}'`)
   })
 
-  test('is a literal for all branded classes but three, whose codes vary, and one that has the code of its parent', () => {
+  it('is a literal for all branded classes but three, whose codes vary, and one that has the code of its parent', () => {
     const literal = declared.map(([, name]) => name)
     const others = ['DodiciError', 'UndiciError', 'ConnectError', 'HttpParserError']
     expect([...branded.keys()].filter((name) => !literal.includes(name)).sort()).toEqual(others.sort())
@@ -362,7 +362,7 @@ describe('toConnectError', () => {
   describe("when the cause is Node's", () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:8443'), { code: 'ECONNREFUSED' })
 
-    test('makes a ConnectError that names the origin and the reason', () => {
+    it('makes a ConnectError that names the origin and the reason', () => {
       const error = ours.toConnectError(cause, origin)
       expect(error).toBeInstanceOf(ours.ConnectError)
       expect(error.name).toBe('ConnectError')
@@ -371,14 +371,14 @@ describe('toConnectError', () => {
       )
     })
 
-    test('keeps the code and the cause', () => {
+    it('keeps the code and the cause', () => {
       const error = ours.toConnectError(cause, origin)
       expect(error.code).toBe('ECONNREFUSED')
       expect(error.cause).toBe(cause)
       expect(Object.keys(error)).toContain('code')
     })
 
-    test('leaves the code of other errors as it is', () => {
+    it('leaves the code of other errors as it is', () => {
       ours.toConnectError(cause, origin)
       expect(new ours.ConnectError('It broke').code).toBe('DODICI_ERR_CONNECT')
     })
@@ -387,7 +387,7 @@ describe('toConnectError', () => {
   describe('when several addresses failed', () => {
     const refused = [new Error('connect ECONNREFUSED ::1:80'), new Error('connect ECONNREFUSED 127.0.0.1:80')]
 
-    test('gives the reason of each where the AggregateError has no message', () => {
+    it('gives the reason of each where the AggregateError has no message', () => {
       const cause = Object.assign(new AggregateError(refused), { code: 'ECONNREFUSED' })
       const error = ours.toConnectError(cause, origin)
       expect(error.message).toBe(
@@ -397,14 +397,14 @@ describe('toConnectError', () => {
       expect(error.cause).toBe(cause)
     })
 
-    test('gives the message of an AggregateError that has one', () => {
+    it('gives the message of an AggregateError that has one', () => {
       const error = ours.toConnectError(new AggregateError(refused, 'All of them failed'), origin)
       expect(error.message).toBe('All of them failed')
     })
   })
 
   describe('when the cause has no code', () => {
-    test.each([
+    it.each([
       ['no code', new Error('oops')],
       ['a code that is no string', Object.assign(new Error('oops'), { code: 42 })],
       ['a string', 'oops'],
@@ -418,7 +418,7 @@ describe('toConnectError', () => {
   })
 
   describe('when the cause has no message', () => {
-    test.each([
+    it.each([
       ['an Error', new Error()],
       ['an AggregateError of one', new AggregateError([new Error()])],
     ])('says so: %s', (_kind, cause) => {
@@ -429,7 +429,7 @@ describe('toConnectError', () => {
   })
 
   describe('when the cause is one of ours', () => {
-    test('gives it back', () => {
+    it('gives it back', () => {
       const cause = new ours.ConnectTimeoutError('Not connected within 10 ms')
       expect(ours.toConnectError(cause, origin)).toBe(cause)
     })
@@ -438,7 +438,7 @@ describe('toConnectError', () => {
 
 describe('toCodedError', () => {
   describe('when the error has a code', () => {
-    test.each([
+    it.each([
       ["Node's", Object.assign(new Error('oops'), { code: 'ECONNRESET' })],
       ['ours', new ours.SocketError('oops')],
     ])('gives it back: %s', (_kind, error) => {
@@ -447,7 +447,7 @@ describe('toCodedError', () => {
   })
 
   describe('when the error has none', () => {
-    test.each([
+    it.each([
       ['no code', new Error('oops')],
       ['a code that is no string', Object.assign(new Error('oops'), { code: 42 })],
     ])('wraps it: %s', (_kind, cause) => {
@@ -462,7 +462,7 @@ describe('toCodedError', () => {
 describe("a user's own subclass", () => {
   class Mine extends ours.SocketError {}
 
-  test('has its instances, and no others', () => {
+  it('has its instances, and no others', () => {
     expect(new Mine('a')).toBeInstanceOf(Mine)
     expect(new Mine('a')).toBeInstanceOf(ours.SocketError)
     expect(new ours.SocketError('a')).not.toBeInstanceOf(Mine)
@@ -472,7 +472,7 @@ describe("a user's own subclass", () => {
 describe('TunnelRefusedError', () => {
   const error = new ours.TunnelRefusedError('The proxy said no', 403)
 
-  test('has its name, code and message, and the status of the response', () => {
+  it('has its name, code and message, and the status of the response', () => {
     expect(error).toMatchObject({
       name: 'TunnelRefusedError',
       code: 'DODICI_ERR_TUNNEL_REFUSED',
@@ -481,20 +481,20 @@ describe('TunnelRefusedError', () => {
     })
   })
 
-  test('was processed: the server has responded', () => {
+  it('was processed: the server has responded', () => {
     expect(error.processed).toBe('yes')
   })
 
-  test('is a SocketError, and no other of ours', () => {
+  it('is a SocketError, and no other of ours', () => {
     expect(toMatches(error, ours)).toEqual(['DodiciError', 'SocketError', 'TunnelRefusedError'])
     expect(new ours.SocketError('It broke')).not.toBeInstanceOf(ours.TunnelRefusedError)
   })
 
-  test("is undici's SocketError too", () => {
+  it("is undici's SocketError too", () => {
     expect(toMatches(error, undici)).toEqual(['SocketError', 'UndiciError'])
   })
 
-  test('comes back itself when each call is to have its own: its constructor takes something else', () => {
+  it('comes back itself when each call is to have its own: its constructor takes something else', () => {
     expect(ours.toOwnError(error)).toBe(error)
   })
 })

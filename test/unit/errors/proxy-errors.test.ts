@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   ProxyConnectionError,
   SecureProxyConnectionError,
@@ -11,7 +11,7 @@ import { errors } from '../../../src/index.ts'
 const RESPONSE = { statusCode: 407, headers: { 'proxy-authenticate': 'Basic' }, body: Buffer.from('no') }
 
 describe('a refusal', () => {
-  test("has the proxy's response", () => {
+  it("has the proxy's response", () => {
     const error = toProxyRefusal('refused', RESPONSE)
     expect(error).toBeInstanceOf(ProxyConnectionError)
     expect(error).toBeInstanceOf(errors.DodiciError)
@@ -24,7 +24,7 @@ describe.each([
   ['ProxyConnectionError', ProxyConnectionError, 'UND_ERR_PRX_CONN'],
   ['SecureProxyConnectionError', SecureProxyConnectionError, 'UND_ERR_PRX_TLS'],
 ] as const)('%s', (name, ProxyError, code) => {
-  test("has the constructor of undici's", () => {
+  it("has the constructor of undici's", () => {
     const cause = new Error('why')
     const error = new ProxyError(cause, 'it failed')
     expect(error).toMatchObject({ name, code, message: 'it failed', cause })
@@ -34,13 +34,13 @@ describe.each([
 })
 
 describe('ProxyConnectionError without a response', () => {
-  test('has null for each part', () => {
+  it('has null for each part', () => {
     expect(new ProxyConnectionError()).toMatchObject({ statusCode: null, headers: null, body: null })
   })
 })
 
 describe('Socks5ProxyError', () => {
-  test('has the code that it is given', () => {
+  it('has the code that it is given', () => {
     expect(new Socks5ProxyError('no', 'UND_ERR_SOCKS5_REPLY_5')).toMatchObject({
       name: 'Socks5ProxyError',
       message: 'no',
@@ -49,7 +49,7 @@ describe('Socks5ProxyError', () => {
     expect(new Socks5ProxyError()).toMatchObject({ code: 'UND_ERR_SOCKS5' })
   })
 
-  test.each([
+  it.each([
     [new Socks5ProxyError('a', 'UND_ERR_SOCKS5_REPLY_1'), true],
     [new ProxyConnectionError(), false],
     [Object.assign(new Error('of undici'), { name: 'Socks5ProxyError' }), true],
@@ -59,7 +59,7 @@ describe('Socks5ProxyError', () => {
     expect(value instanceof Socks5ProxyError).toBe(expected)
   })
 
-  test('shows its code', () => {
+  it('shows its code', () => {
     expect(inspect(new Socks5ProxyError('a', 'UND_ERR_SOCKS5_REPLY_1'))).toContain('UND_ERR_SOCKS5_REPLY_1')
   })
 })

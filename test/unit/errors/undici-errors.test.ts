@@ -3,7 +3,7 @@
  */
 
 import { createRequire } from 'node:module'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as errors from '../../../src/errors/error-classes.ts'
 
 const require = createRequire(import.meta.url)
@@ -47,13 +47,13 @@ function toFields(error: Error): Record<string, unknown> {
 }
 
 describe('errors', () => {
-  test.each(versions)('has each name of $name', ({ theirs }) => {
+  it.each(versions)('has each name of $name', ({ theirs }) => {
     expect(Object.keys(theirs).filter((name) => !ours.has(name))).toEqual([])
     expect(Object.keys(theirs).length).toBeGreaterThan(20)
   })
 
   describe.each(versions)('over $name', ({ theirs }) => {
-    test.each(NAMES.filter((name) => name in theirs))("takes undici's error for its own: %s", (name) => {
+    it.each(NAMES.filter((name) => name in theirs))("takes undici's error for its own: %s", (name) => {
       const error = make(theirs, name)
       expect(error).toBeInstanceOf(ours.get(name))
       expect(error instanceof errors.UndiciError).toBe(error instanceof (theirs.UndiciError as ErrorClass))
@@ -61,7 +61,7 @@ describe('errors', () => {
     })
   })
 
-  test.each(
+  it.each(
     Object.keys(versions[2]?.theirs ?? {}),
   )('makes errors with the name, code and fields that undici 8 gives them: %s', (name) => {
     const { theirs } = versions[2] ?? { theirs: {} }
@@ -70,13 +70,13 @@ describe('errors', () => {
     expect(error).toBeInstanceOf(Reflect.get(theirs, name))
   })
 
-  test('has our own errors for instances of UndiciError and AbortError', () => {
+  it('has our own errors for instances of UndiciError and AbortError', () => {
     expect(new errors.StreamError('It broke')).toBeInstanceOf(errors.UndiciError)
     expect(new errors.RequestAbortedError()).toBeInstanceOf(errors.AbortError)
     expect(new errors.StreamError('It broke')).not.toBeInstanceOf(errors.AbortError)
   })
 
-  test('has codes that logs, a spread and JSON show', () => {
+  it('has codes that logs, a spread and JSON show', () => {
     for (const error of [new errors.SocketError('It broke'), new errors.RequestRetryError()]) {
       expect({ ...error }).toHaveProperty('code', error.code)
       expect(JSON.parse(JSON.stringify(error))).toHaveProperty('code', error.code)

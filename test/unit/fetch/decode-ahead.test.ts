@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Transform } from 'node:stream'
 import zlib from 'node:zlib'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Coding } from '../../../src/fetch/decode.ts'
 import { ResponseBody } from '../../../src/fetch/response-body.ts'
 import type { DispatchController } from '../../../types/handler.ts'
@@ -78,14 +78,14 @@ const lists: Coding[][] = [
 describe.each(
   lists.map((codings) => [codings.join(', '), codings] as const),
 )('a body in %s', (_name, codings) => {
-  test('makes no decoder before its reader asks', async () => {
+  it('makes no decoder before its reader asks', async () => {
     const { engines } = watchEngines()
     open(codings, encodeAll(codings, LARGE, true))
     await quiesce()
     expect(engines).toEqual([])
   })
 
-  test.each([
+  it.each([
     ['zeros', LARGE],
     ['noise', NOISE],
   ])('of %s is decoded at most 256 KiB ahead of its reader', async (_content, content) => {

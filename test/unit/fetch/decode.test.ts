@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import zlib from 'node:zlib'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { HeadersCountError } from '../../../src/errors/errors.ts'
 import type { Coding, Decoder } from '../../../src/fetch/decode.ts'
 import {
@@ -38,7 +38,7 @@ function brotli(bytes: Buffer, window = 22, quality = 5): Buffer {
 }
 
 describe('toCodings', () => {
-  test.each<[string, Coding[] | null]>([
+  it.each<[string, Coding[] | null]>([
     ['gzip', ['gzip']],
     ['x-gzip', ['gzip']],
     [' GZip\t', ['gzip']],
@@ -63,7 +63,7 @@ describe('toCodings', () => {
     expect(toCodings(field)).toEqual(codings)
   })
 
-  test.each(['gzip', 'br', 'unknown', 'identity', ''])('refuses more than five codings: %j', (name) => {
+  it.each(['gzip', 'br', 'unknown', 'identity', ''])('refuses more than five codings: %j', (name) => {
     const list = (length: number) => Array.from({ length }, () => name).join(', ')
     expect(() => toCodings(list(MAX_CODINGS))).not.toThrow()
     expect(() => toCodings(list(MAX_CODINGS + 1))).toThrow(HeadersCountError)
@@ -72,7 +72,7 @@ describe('toCodings', () => {
     )
   })
 
-  test('supports every coding that the client offers', () => {
+  it('supports every coding that the client offers', () => {
     expect(toSupportedCodings()).toBe(hasZstd ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br')
     for (const name of toSupportedCodings().split(', ')) expect(toCodings(name)).toEqual([name])
   })
@@ -82,22 +82,22 @@ describe('Decoder', () => {
   describe.each(formats)('when the body is %s', (_name, coding, encode) => {
     const encoded = encode(Buffer.from(text))
 
-    test('decodes it in one piece', async () => {
+    it('decodes it in one piece', async () => {
       expect(await decode([coding], [encoded])).toEqual({ text, told: ['end'], error: undefined })
     })
 
-    test('decodes it byte by byte', async () => {
+    it('decodes it byte by byte', async () => {
       expect(await decode([coding], toBytes(encoded))).toEqual({ text, told: ['end'], error: undefined })
     })
 
-    test('decodes it when it is cut in two at any place, with nothing in between', async () => {
+    it('decodes it when it is cut in two at any place, with nothing in between', async () => {
       const bodies = Array.from(encoded.keys(), (at) =>
         decode([coding], [encoded.subarray(0, at), Buffer.alloc(0), encoded.subarray(at)]),
       )
       for (const body of await Promise.all(bodies)) expect(body.text).toBe(text)
     })
 
-    test('decodes a large body, and never changes a piece that it has given', async () => {
+    it('decodes a large body, and never changes a piece that it has given', async () => {
       const { sink, decoder } = open([coding])
       const copies: Buffer[] = []
       sink.onChunk = () => copies.push(Buffer.from(sink.chunks.at(-1) ?? []))
@@ -109,13 +109,13 @@ describe('Decoder', () => {
       expect(Buffer.concat(copies).equals(noise)).toBe(true)
     })
 
-    test('gives no bytes for an empty body', async () => {
+    it('gives no bytes for an empty body', async () => {
       expect(await decode([coding], [])).toEqual({ text: '', told: ['end'], error: undefined })
       expect(await decode([coding], [Buffer.alloc(0)])).toEqual({ text: '', told: ['end'], error: undefined })
       expect(await decode([coding], [encode(Buffer.alloc(0))])).toMatchObject({ text: '', told: ['end'] })
     })
 
-    test('reports the end when the response has ended, and not before', async () => {
+    it('reports the end when the response has ended, and not before', async () => {
       const { sink, decoder } = open([coding])
       decoder.write(encoded)
       await sink.until(() => sink.text === text)
@@ -128,21 +128,21 @@ describe('Decoder', () => {
       expect(sink.events).toEqual(['end'])
     })
 
-    test('gives the decoded data without waiting for more', async () => {
+    it('gives the decoded data without waiting for more', async () => {
       const { sink, decoder } = open([coding])
       decoder.write(encode(noise).subarray(0, -1))
       await sink.until(() => sink.size > noise.length / 2)
       decoder.destroy()
     })
 
-    test('fails once for invalid data', async () => {
+    it('fails once for invalid data', async () => {
       const bad = Buffer.from('\xff\xff no such thing', 'latin1')
       const body = await decode([coding], [bad, bad, bad])
       expect(body).toMatchObject({ text: '', told: ['error'], error: expect.any(Error) })
       expect(body.error).toHaveProperty('code')
     })
 
-    test('keeps the data that the sink has no room for, and then pauses the response', async () => {
+    it('keeps the data that the sink has no room for, and then pauses the response', async () => {
       const { sink, decoder } = open([coding])
       const large = encode(randomBytes(1024 * 1024))
       let at = 0
@@ -171,7 +171,7 @@ describe('Decoder', () => {
       expect(sink.events).toContain('drain')
     })
 
-    test('delays the end while the sink has no room', async () => {
+    it('delays the end while the sink has no room', async () => {
       const { sink, decoder } = open([coding])
       sink.room = 1
       decoder.write(encoded)
@@ -186,7 +186,7 @@ describe('Decoder', () => {
 
   describe('when there are several codings', () => {
     const list = formats.map(([, coding]) => coding)
-    test.each([
+    it.each([
       list,
       list.toReversed(),
       list.flatMap((coding) => [coding, coding]).slice(0, 5),
@@ -197,17 +197,17 @@ describe('Decoder', () => {
       }
     })
 
-    test('reports an error of an inner coding', async () => {
+    it('reports an error of an inner coding', async () => {
       expect(await decode(['gzip', 'br'], [zlib.gzipSync(text)])).toMatchObject({ text: '', told: ['error'] })
     })
 
-    test('accepts an empty body in an inner coding', async () => {
+    it('accepts an empty body in an inner coding', async () => {
       expect(await decode(['gzip', 'br'], [zlib.gzipSync('')])).toMatchObject({ text: '', told: ['end'] })
     })
   })
 
   describe('when the body is truncated', () => {
-    test.each(formats)('gives the decoded data before the cut of %s', async (_name, coding, encode) => {
+    it.each(formats)('gives the decoded data before the cut of %s', async (_name, coding, encode) => {
       const encoded = encode(noise)
       const { sink, decoder } = open([coding])
       decoder.write(encoded.subarray(0, encoded.length / 2))
@@ -221,7 +221,7 @@ describe('Decoder', () => {
   })
 
   describe('when data follows the end of the coded data', () => {
-    test.each<[string, Coding, Encode]>([
+    it.each<[string, Coding, Encode]>([
       ...formats.slice(0, 1),
       ...zstd,
     ])('decodes what follows %s', async (_name, coding, encode) => {
@@ -234,7 +234,7 @@ describe('Decoder', () => {
       }
     })
 
-    test.each(zstd)('skips skippable frames: %s', async (_name, coding, encode) => {
+    it.each(zstd)('skips skippable frames: %s', async (_name, coding, encode) => {
       // RFC 8878 §3.1.2
       const skipped = Buffer.from('5a2a4d1803000000616263', 'hex')
       const whole = Buffer.concat([skipped, encode(Buffer.from(text)), skipped, skipped, encode(noise)])
@@ -243,7 +243,7 @@ describe('Decoder', () => {
       expect(decoded).toBe(text + noise.toString())
     })
 
-    test.each(zstd)('accepts more data when what follows is short: %s', async (_name, coding, encode) => {
+    it.each(zstd)('accepts more data when what follows is short: %s', async (_name, coding, encode) => {
       const { sink, decoder } = open([coding])
       expect(decoder.write(Buffer.concat([encode(noise), encode(Buffer.from(text))]))).toBe(false)
       await sink.untilTold('drain')
@@ -253,7 +253,7 @@ describe('Decoder', () => {
       expect(sink.size).toBe(noise.length + 2 * Buffer.byteLength(text))
     })
 
-    test('emits no drain when no writer waits for one', async () => {
+    it('emits no drain when no writer waits for one', async () => {
       const { sink, decoder } = open(['br'])
       expect(decoder.write(Buffer.concat([zlib.brotliCompressSync(text), Buffer.alloc(9)]))).toBe(true)
       await sink.until(() => sink.text === text)
@@ -263,7 +263,7 @@ describe('Decoder', () => {
       expect(sink.events).toEqual(['end'])
     })
 
-    test('accepts and drops the rest when it follows in an inner coding', async () => {
+    it('accepts and drops the rest when it follows in an inner coding', async () => {
       const spy = vi.spyOn(zlib, 'createGunzip')
       const { sink, decoder } = open(['gzip', 'br'])
       const inner = Buffer.concat([zlib.brotliCompressSync(text), noise, Buffer.alloc(64 * 1024 * 1024)])
@@ -277,7 +277,7 @@ describe('Decoder', () => {
       spy.mockRestore()
     })
 
-    test('fails for data after gzip, except zeros', async () => {
+    it('fails for data after gzip, except zeros', async () => {
       const encoded = zlib.gzipSync(text)
       expect((await decode(['gzip'], [encoded, Buffer.from('rest')])).told).toEqual(['error'])
       for (const chunks of [[Buffer.concat([encoded, Buffer.alloc(9)])], [encoded, Buffer.alloc(9)]]) {
@@ -285,7 +285,7 @@ describe('Decoder', () => {
       }
     })
 
-    test.each(formats.slice(1, 4))('drops data after %s, of any size', async (_name, coding, encode) => {
+    it.each(formats.slice(1, 4))('drops data after %s, of any size', async (_name, coding, encode) => {
       const { sink, decoder } = open([coding, 'gzip'])
       const inner = zlib.gzipSync(text)
       expect(decoder.write(Buffer.concat([encode(inner), noise]))).toBe(false)
@@ -300,7 +300,7 @@ describe('Decoder', () => {
     })
   })
 
-  test('stops decoding a decompression bomb while the sink has no room', async () => {
+  it('stops decoding a decompression bomb while the sink has no room', async () => {
     const bomb = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024))
     const before = process.memoryUsage().arrayBuffers
     const { sink, decoder } = open(['gzip', 'gzip'])
@@ -352,7 +352,7 @@ describe('Decoder', () => {
     }
 
     describe.each(Object.entries(stages))('%s', (_stage, prepare) => {
-      test.each(formats)('emits nothing afterwards: %s', async (_name, coding, encode) => {
+      it.each(formats)('emits nothing afterwards: %s', async (_name, coding, encode) => {
         const { sink, decoder } = open([coding, 'gzip'])
         await prepare(sink, decoder, encode(zlib.gzipSync(noise)))
         const told = [...sink.events]
@@ -371,7 +371,7 @@ describe('Decoder', () => {
 })
 
 describe('toBrotliSize', () => {
-  test.each([10, 16, 17, 18, 22, 24])('tells the exact size with a window of 2^%i bytes', (window) => {
+  it.each([10, 16, 17, 18, 22, 24])('tells the exact size with a window of 2^%i bytes', (window) => {
     for (const size of [0, 1, 16, 17, 300, 4096]) {
       for (const bytes of [Buffer.alloc(size, 'json'), randomBytes(size)]) {
         for (const quality of [2, 5, 11]) expect(toBrotliSize(brotli(bytes, window, quality))).toBe(size)
@@ -379,30 +379,30 @@ describe('toBrotliSize', () => {
     }
   })
 
-  test('tells the size of a large stream in one meta-block', () => {
+  it('tells the size of a large stream in one meta-block', () => {
     expect(toBrotliSize(brotli(Buffer.alloc(2 ** 23), 24, 9))).toBe(2 ** 23)
   })
 
-  test('tells nothing of a stream of several compressed meta-blocks, or of none', () => {
+  it('tells nothing of a stream of several compressed meta-blocks, or of none', () => {
     expect(toBrotliSize(Buffer.alloc(0))).toBe(Number.POSITIVE_INFINITY)
     expect(toBrotliSize(brotli(Buffer.alloc(2 ** 26), 24, 9))).toBe(Number.POSITIVE_INFINITY)
   })
 })
 
 describe('decodeWhole', () => {
-  test.each<[Coding]>([['gzip'], ['deflate'], ['br']])('decodes 64 KiB of %s, and no byte more', (coding) => {
+  it.each<[Coding]>([['gzip'], ['deflate'], ['br']])('decodes 64 KiB of %s, and no byte more', (coding) => {
     expect(decodeWhole(encodeAll([coding], Buffer.alloc(MAX)), [coding])).toHaveLength(MAX)
     expect(decodeWhole(encodeAll([coding], Buffer.alloc(MAX + 1)), [coding])).toBe(null)
   })
 
-  test('counts the bytes of all codings together', () => {
+  it('counts the bytes of all codings together', () => {
     const codings: Coding[] = ['gzip', 'gzip']
     const half = randomBytes(MAX / 2)
     expect(decodeWhole(encodeAll(codings, half.subarray(0, 32_000)), codings)).toHaveLength(32_000)
     expect(decodeWhole(encodeAll(codings, half), codings)).toBe(null)
   })
 
-  test('does not begin with a brotli stream that is larger', () => {
+  it('does not begin with a brotli stream that is larger', () => {
     const spy = vi.spyOn(zlib, 'brotliDecompressSync')
     for (const size of [MAX + 1, 2 ** 24, 2 ** 26]) {
       expect(decodeWhole(brotli(Buffer.alloc(size), 24, 9), ['br'])).toBe(null)
@@ -437,20 +437,20 @@ describe('BodyDecoder', () => {
   )('when a small body in %s comes in the same turn as its end', (_name, coding, encode) => {
     const encoded = encode(Buffer.from(text))
 
-    test('decodes it at once', () => {
+    it('decodes it at once', () => {
       const { text: given, events } = decodeNow([coding], [encoded])
       expect(given).toBe(text)
       expect(events).toEqual(['end'])
     })
 
-    test('gives it as one piece, however it was split', () => {
+    it('gives it as one piece, however it was split', () => {
       const { text: given, events, chunks } = decodeNow([coding], toBytes(encoded))
       expect(given).toBe(text)
       expect(events).toEqual(['end'])
       expect(chunks).toHaveLength(1)
     })
 
-    test('treats a truncated body as a Decoder does', async () => {
+    it('treats a truncated body as a Decoder does', async () => {
       const cut = encoded.subarray(0, encoded.length - 9)
       const { sink } = decodeNow([coding], [cut])
       const expected = await decode([coding], [cut])
@@ -460,14 +460,14 @@ describe('BodyDecoder', () => {
   })
 
   describe('when there are several codings', () => {
-    test('decodes all of them at once', () => {
+    it('decodes all of them at once', () => {
       const codings: Coding[] = ['br', 'gzip', 'deflate']
       expect(decodeNow(codings, [encodeAll(codings, Buffer.from(text))]).text).toBe(text)
     })
   })
 
   describe('when the end comes in a later turn', () => {
-    test('decodes the data that has come', async () => {
+    it('decodes the data that has come', async () => {
       const { sink, decoder } = openBody(['gzip'])
       // All of the body; the coded data continues.
       decoder.write(zlib.gzipSync(text, { finishFlush: zlib.constants.Z_SYNC_FLUSH }))
@@ -477,7 +477,7 @@ describe('BodyDecoder', () => {
       decoder.destroy()
     })
 
-    test('continues with the data that comes later', async () => {
+    it('continues with the data that comes later', async () => {
       const { sink, decoder } = openBody(['gzip'])
       const encoded = zlib.gzipSync(text)
       decoder.write(encoded.subarray(0, 20))
@@ -490,7 +490,7 @@ describe('BodyDecoder', () => {
   })
 
   describe('when the body exceeds the buffer', () => {
-    test('decodes it as it comes', async () => {
+    it('decodes it as it comes', async () => {
       const { sink, decoder } = openBody(['gzip'])
       const encoded = zlib.gzipSync(noise)
       decoder.write(encoded.subarray(0, 4000))
@@ -501,7 +501,7 @@ describe('BodyDecoder', () => {
       expect(sink.events.at(-1)).toBe('end')
     })
 
-    test('decodes a small body with a large result later, in pieces', async () => {
+    it('decodes a small body with a large result later, in pieces', async () => {
       const zeros = Buffer.alloc(200_000)
       const { sink, events } = decodeNow(['gzip'], [zlib.gzipSync(zeros)])
       expect(events).toEqual([])
@@ -512,7 +512,7 @@ describe('BodyDecoder', () => {
   })
 
   describe('when the body is invalid', () => {
-    test('reports the error that a Decoder reports for invalid data', async () => {
+    it('reports the error that a Decoder reports for invalid data', async () => {
       const bad = Buffer.from('this is no gzip')
       const { sink } = decodeNow(['gzip'], [bad])
       await sink.untilTold('error')
@@ -522,7 +522,7 @@ describe('BodyDecoder', () => {
   })
 
   describe('when the body has no bytes', () => {
-    test.each(formats)('ends as an empty body in %s', async (_name, coding) => {
+    it.each(formats)('ends as an empty body in %s', async (_name, coding) => {
       const { sink } = decodeNow([coding], [])
       await sink.untilTold('end')
       expect(sink.size).toBe(0)
@@ -530,7 +530,7 @@ describe('BodyDecoder', () => {
   })
 
   describe('when it is destroyed', () => {
-    test('emits nothing of the data that it holds', async () => {
+    it('emits nothing of the data that it holds', async () => {
       const gunzip = vi.spyOn(zlib, 'createGunzip')
       const { sink, decoder } = openBody(['gzip'])
       decoder.write(zlib.gzipSync(text))

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toSupportedCodings } from '../../../src/fetch/decode.ts'
 import { toFetchBody } from '../../../src/fetch/fetch-body.ts'
 import type { DispatchedFields } from '../../../src/fetch/fetch-fields.ts'
@@ -52,27 +52,27 @@ const BAD: readonly (readonly [what: string, headers: unknown])[] = [
 ]
 
 describe('toFields', () => {
-  test.each(FORMS)('gives the same fields as Headers for %s', (_what, headers) => {
+  it.each(FORMS)('gives the same fields as Headers for %s', (_what, headers) => {
     const expected = [...new Headers(Object(headers))]
     expect(toSorted(toPairs(toFields(headers)))).toEqual(toSorted(expected))
   })
 
-  test.each(BAD)('throws a TypeError for %s, as Headers does', (_what, headers) => {
+  it.each(BAD)('throws a TypeError for %s, as Headers does', (_what, headers) => {
     expect(() => Reflect.construct(Headers, [headers])).toThrow(TypeError)
     expect(() => toFields(headers)).toThrow(TypeError)
   })
 
-  test('leaves out host, in any spelling and form', () => {
+  it('leaves out host, in any spelling and form', () => {
     for (const headers of [{ host: 'x' }, { HOST: 'x' }, [['Host', 'x']], { host: ' x' }]) {
       expect(toFields(headers)).toEqual([])
     }
   })
 
-  test('is empty when there are no headers', () => {
+  it('is empty when there are no headers', () => {
     expect(toFields(undefined)).toEqual([])
   })
 
-  test('returns a new list each time', () => {
+  it('returns a new list each time', () => {
     const headers = Object.freeze({ a: '1' })
     expect(toFields(headers)).not.toBe(toFields(headers))
   })
@@ -103,7 +103,7 @@ const ADDED = {
 }
 
 describe('toFields, where all objects have one member more', () => {
-  test('takes the own fields alone, as Headers does', () => {
+  it('takes the own fields alone, as Headers does', () => {
     const headers = { accept: 'text/plain', 'x-own': 'b' }
     const member = { value: 'a', enumerable: true, configurable: true, writable: true }
     Object.defineProperty(Object.prototype, 'x-of-all', member)
@@ -117,22 +117,22 @@ describe('toFields, where all objects have one member more', () => {
 })
 
 describe('toDispatchedFields', () => {
-  test('adds the fields that the Fetch standard adds', () => {
+  it('adds the fields that the Fetch standard adds', () => {
     expect(toWire()).toEqual(ADDED)
   })
 
-  test('asks for all supported codings over TLS', () => {
+  it('asks for all supported codings over TLS', () => {
     const { 'accept-encoding': codings } = toWire({ url: splitUrl('https://a.test/') })
     expect(codings).toBe(toSupportedCodings())
   })
 
-  test('does not change the list of the request', () => {
+  it('does not change the list of the request', () => {
     const request = toRequest({ fields: ['a', '1'] })
     expect(Object.entries(toDispatchedFields(request))[0]).toEqual(['a', '1'])
     expect(request.fields).toEqual(['a', '1'])
   })
 
-  test('is a plain object, with names that all objects have', () => {
+  it('is a plain object, with names that all objects have', () => {
     const headers = toWire({ fields: ['constructor', 'a', '__proto__', 'b', 'tostring', 'c'] })
     expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
     expect(Object.entries({ ...headers }).slice(0, 3)).toEqual([
@@ -142,7 +142,7 @@ describe('toDispatchedFields', () => {
     ])
   })
 
-  test.each([
+  it.each([
     [['set-cookie', 'a=1'], 'a=1'],
     [
       ['set-cookie', 'a=1', 'set-cookie', 'b=2'],
@@ -158,13 +158,13 @@ describe('toDispatchedFields', () => {
     expect(spelled).toEqual(value)
   })
 
-  test('has the names in the spelling of the caller', () => {
+  it('has the names in the spelling of the caller', () => {
     const spellings = ['X-A', 'ACCEPT']
     const names = Object.keys(toWire({ fields: ['x-a', '1', 'accept', 'b'], spellings }))
     expect(names.slice(0, 3)).toEqual(['X-A', 'ACCEPT', 'accept-language'])
   })
 
-  test.each([
+  it.each([
     ['GET', null, undefined],
     ['DELETE', null, undefined],
     ['PATCH', null, undefined],
@@ -184,7 +184,7 @@ describe('toDispatchedFields', () => {
     expect(toWire({ method, body, fields: ['content-length', '7'] })['content-length']).toBe('7')
   })
 
-  test.each([
+  it.each([
     ['https://a.test', true],
     ['http://a.test', false],
     ['http://localhost', true],
@@ -204,19 +204,19 @@ describe('toDispatchedFields', () => {
     expect('sec-fetch-mode' in headers).toBe(isTrustworthy)
   })
 
-  test('adds no field that the caller has set, except for sec-fetch-mode', () => {
+  it('adds no field that the caller has set, except for sec-fetch-mode', () => {
     const own = { accept: 'a', 'accept-language': 'b', 'user-agent': 'c', 'accept-encoding': 'd' }
     const fields = Object.entries({ ...own, 'sec-fetch-mode': 'e' }).flat()
     expect(toWire({ fields, mode: 'no-cors' })).toEqual({ ...own, 'sec-fetch-mode': 'no-cors' })
   })
 
-  test('asks for identity coding in a range request', () => {
+  it('asks for identity coding in a range request', () => {
     expect(toWire({ fields: ['range', 'bytes=1-2'] })).toMatchObject({ 'accept-encoding': 'identity' })
     const fields = ['range', 'bytes=1-2', 'accept-encoding', 'br']
     expect(toWire({ fields })).toMatchObject({ 'accept-encoding': 'br' })
   })
 
-  test.each([
+  it.each([
     ['default', {}],
     ['force-cache', {}],
     ['only-if-cached', {}],
@@ -227,7 +227,7 @@ describe('toDispatchedFields', () => {
     expect(toWire({ cache })).toEqual({ ...ADDED, ...more })
   })
 
-  test.each([
+  it.each([
     'if-modified-since',
     'if-none-match',
     'if-unmodified-since',
@@ -240,7 +240,7 @@ describe('toDispatchedFields', () => {
     expect(toWire({ fields: [name, 'x', ...Object.entries(own).flat()] })).toMatchObject(own)
   })
 
-  test("sets the referrer by the policy, and overrides the caller's field", () => {
+  it("sets the referrer by the policy, and overrides the caller's field", () => {
     const referrer = 'http://b.test/page'
     expect(toWire({ referrer })).toMatchObject({ referer: 'http://b.test/' })
     expect(toWire({ referrer, referrerPolicy: 'unsafe-url', fields: ['referer', 'own'] })).toMatchObject({
@@ -253,7 +253,7 @@ describe('toDispatchedFields', () => {
 describe('toDispatchedFields, when the client has an origin', () => {
   const client = new URL('https://client.test/page')
 
-  test.each<[string, Partial<FetchRequest>, string | undefined]>([
+  it.each<[string, Partial<FetchRequest>, string | undefined]>([
     ['GET', {}, undefined],
     ['HEAD', { method: 'HEAD' }, undefined],
     ['POST without TLS', { method: 'POST' }, 'null'],
@@ -270,7 +270,7 @@ describe('toDispatchedFields, when the client has an origin', () => {
     expect(toWire({ client, ...more }).origin).toBe(origin)
   })
 
-  test('sends it after a redirect to another origin', () => {
+  it('sends it after a redirect to another origin', () => {
     const request = toRequest({ client })
     request.isTainted = true
     expect(toDispatchedFields(request).origin).toBe('https://client.test')

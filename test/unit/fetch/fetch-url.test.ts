@@ -1,9 +1,9 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { isBadPort, isHttp, readBase, splitUrl, toHref } from '../../../src/fetch/fetch-url.ts'
 import { Random } from '../../support/clocks/seeded-random.ts'
 
 describe('toHref', () => {
-  test.each([
+  it.each([
     ['http://a', undefined, 'http://a/'],
     [' HTTPS://A.Test:443/x/../y?q#f\n', undefined, 'https://a.test/y?q#f'],
     ['../c?d', new URL('http://a/b/b/b'), 'http://a/b/c?d'],
@@ -13,7 +13,7 @@ describe('toHref', () => {
     expect(toHref(text, base)).toBe(href)
   })
 
-  test.each([
+  it.each([
     ['', undefined],
     ['/path', undefined],
     ['http://', undefined],
@@ -29,7 +29,7 @@ describe('toHref', () => {
     )
   })
 
-  test.each([
+  it.each([
     'http://user@a/p',
     'http://user:secret@a/p',
     'http://:secret@a/p',
@@ -41,7 +41,7 @@ describe('toHref', () => {
 })
 
 describe('toHref after a URL of the same origin', () => {
-  test('serializes any path as the parser does', () => {
+  it('serializes any path as the parser does', () => {
     const random = new Random(7)
     const octets = Array.from({ length: 128 }, (_none, code) => String.fromCharCode(code))
     const pieces: readonly [string, ...string[]] = [
@@ -67,7 +67,7 @@ describe('toHref after a URL of the same origin', () => {
     }
   })
 
-  test.each([
+  it.each([
     ['http://a.test:80/x', 'http://a.test/x'],
     ['http://a.test.b/x', 'http://a.test.b/x'],
     ['http://a.test:8081/x', 'http://a.test:8081/x'],
@@ -80,7 +80,7 @@ describe('toHref after a URL of the same origin', () => {
     expect(toHref(text, undefined)).toBe(href)
   })
 
-  test('refuses credentials as before', () => {
+  it('refuses credentials as before', () => {
     toHref('http://a.test/', undefined)
     expect(() => toHref('http://a.test@b/x', undefined)).toThrow(/no credentials/)
     expect(() => toHref('http://user:a.test@b/x', undefined)).toThrow(/no credentials/)
@@ -95,7 +95,7 @@ describe('readBase', () => {
     onTestFinished(() => void Reflect.deleteProperty(globalThis, place))
   }
 
-  test('is the origin that undici was given, and ignores any other value there', () => {
+  it('is the origin that undici was given, and ignores any other value there', () => {
     expect(readBase()).toBeUndefined()
     const base = new URL('http://a.test/b')
     setBase(base)
@@ -108,7 +108,7 @@ describe('readBase', () => {
 })
 
 describe('isHttp', () => {
-  test.each([
+  it.each([
     ['http://a/', true],
     ['https://a/', true],
     ['httpx://a/', false],
@@ -122,7 +122,7 @@ describe('isHttp', () => {
 })
 
 describe('splitUrl', () => {
-  test.each([
+  it.each([
     ['http://a/', 'http://a', '/', ''],
     ['https://a.test:8443/b/c?d#e', 'https://a.test:8443', '/b/c?d', '#e'],
     ['http://[::1]:80/?', 'http://[::1]:80', '/?', ''],
@@ -133,7 +133,7 @@ describe('splitUrl', () => {
     expect(splitUrl(href)).toEqual({ origin, path })
   })
 
-  test.each([
+  it.each([
     'http://a.test/b?c#d',
     'https://[::1]:444/',
     'http://1.2.3.4/?',
@@ -145,7 +145,7 @@ describe('splitUrl', () => {
 })
 
 describe('isBadPort', () => {
-  test.each([
+  it.each([
     ['http://a/', false],
     ['https://a/', false],
     ['http://[::1]/', false],
@@ -161,7 +161,7 @@ describe('isBadPort', () => {
     expect(isBadPort(splitUrl(href))).toBe(expected)
   })
 
-  test("blocks the ports that Node's fetch blocks, and no others", async () => {
+  it("blocks the ports that Node's fetch blocks, and no others", async () => {
     const dispatcher = {
       dispatch() {
         throw new Error('not blocked')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { matchesIntegrity, parseIntegrity } from '../../../src/fetch/integrity.ts'
 
 const bytes = Buffer.from('the body')
@@ -28,7 +28,7 @@ function findSpecial(algorithm: string) {
 
 describe('parseIntegrity', () => {
   describe('when there is no integrity metadata', () => {
-    test.each([
+    it.each([
       '',
       ' \t\r\n\f ',
       'md5-1B2M2Y8AsgTpgAmY7PhCfg==',
@@ -38,7 +38,7 @@ describe('parseIntegrity', () => {
       expect(parseIntegrity(metadata)).toBeNull()
     })
 
-    test.each([
+    it.each([
       'sha',
       'sha-256',
       'sha2560-YQ==',
@@ -51,31 +51,31 @@ describe('parseIntegrity', () => {
     })
   })
 
-  test('gives the algorithm and the hash, without padding', () => {
+  it('gives the algorithm and the hash, without padding', () => {
     expect(parseIntegrity('sha512-Zm9v')).toEqual({ algorithm: 'sha512', digests: ['Zm9v'] })
     expect(parseIntegrity('sha256-Zg==')).toEqual({ algorithm: 'sha256', digests: ['Zg'] })
     expect(parseIntegrity('sha256-a-b_=')).toEqual({ algorithm: 'sha256', digests: ['a+b/'] })
   })
 
-  test('uses the strongest algorithm alone, at any position, with all of its hashes', () => {
+  it('uses the strongest algorithm alone, at any position, with all of its hashes', () => {
     const metadata = 'sha384-A sha256-B sha512-C\tsha384-D\nsha1-E SHA512-F'
     expect(parseIntegrity(metadata)).toEqual({ algorithm: 'sha512', digests: ['C', 'F'] })
     expect(parseIntegrity('sha256-A sha384-B sha256-C')).toEqual({ algorithm: 'sha384', digests: ['B'] })
   })
 
-  test('ignores options after a question mark', () => {
+  it('ignores options after a question mark', () => {
     expect(parseIntegrity('sha256-A?x=y?z sha256?-B')).toEqual({ algorithm: 'sha256', digests: ['A', ''] })
   })
 })
 
 describe('matchesIntegrity', () => {
-  test.each(['sha256', 'sha384', 'sha512'])('accepts the body and no other by %s', (algorithm) => {
+  it.each(['sha256', 'sha384', 'sha512'])('accepts the body and no other by %s', (algorithm) => {
     expect(passes(`${algorithm}-${digest(algorithm)}`)).toBe(true)
     expect(passes(`${algorithm}-${digest(algorithm)}`, Buffer.from('the bodY'))).toBe(false)
     expect(passes(`${algorithm.toUpperCase()}-${digest(algorithm)}?options`)).toBe(true)
   })
 
-  test.each([
+  it.each([
     'sha256',
     'sha384',
     'sha512',
@@ -90,23 +90,23 @@ describe('matchesIntegrity', () => {
     }
   })
 
-  test('compares the hashes case-sensitively', () => {
+  it('compares the hashes case-sensitively', () => {
     expect(passes(`sha256-${sha256.toLowerCase()}`)).toBe(false)
   })
 
-  test('accepts a body that matches any of several hashes', () => {
+  it('accepts a body that matches any of several hashes', () => {
     expect(passes(`sha256-${wrong} sha256-${sha256}`)).toBe(true)
     expect(passes(`sha256-${sha256} sha256-${wrong}`)).toBe(true)
     expect(passes(`sha256-${wrong} sha256-${wrong}`)).toBe(false)
   })
 
-  test('checks the strongest algorithm alone', () => {
+  it('checks the strongest algorithm alone', () => {
     expect(passes(`sha256-${sha256} sha384-${wrong}`)).toBe(false)
     expect(passes(`sha256-${wrong} sha512-${digest('sha512')}`)).toBe(true)
     expect(passes(`sha256-${sha256} md5-${wrong}`)).toBe(true)
   })
 
-  test.each([
+  it.each([
     'sha256',
     'sha256-',
     'sha256-=',
@@ -119,7 +119,7 @@ describe('matchesIntegrity', () => {
     expect(passes(metadata, Buffer.alloc(0))).toBe(false)
   })
 
-  test('accepts an empty body, and a view of a part of a buffer', () => {
+  it('accepts an empty body, and a view of a part of a buffer', () => {
     expect(passes('sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=', Buffer.alloc(0))).toBe(true)
     expect(passes(`sha256-${sha256}`, Buffer.from('<the body>').subarray(1, 9))).toBe(true)
   })

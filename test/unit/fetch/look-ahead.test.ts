@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { lookAhead } from '../../../src/fetch/look-ahead.ts'
 import type { ReadableStreamLike } from '../../../types/body.ts'
 
@@ -53,7 +53,7 @@ function toStream(body: NonNullable<RequestInit['body']>): ReadableStreamLike {
 }
 
 describe('when the whole body is in memory', () => {
-  test.each<[string, () => NonNullable<RequestInit['body']>, string]>([
+  it.each<[string, () => NonNullable<RequestInit['body']>, string]>([
     ['a string', () => 'text', 'text'],
     ['an empty string', () => '', ''],
     ['bytes', () => toBytes('bytes'), 'bytes'],
@@ -69,7 +69,7 @@ describe('when the whole body is in memory', () => {
     expect([hasSource, contentType]).toEqual([true, null])
   })
 
-  test('reads a form with a file', async () => {
+  it('reads a form with a file', async () => {
     const form = new FormData()
     form.append('name', 'value')
     form.append('file', new File(['content'], 'name'))
@@ -81,7 +81,7 @@ describe('when the whole body is in memory', () => {
 })
 
 describe('when part of the body is not there yet', () => {
-  test('gives what is there, and then what comes, in order', async () => {
+  it('gives what is there, and then what comes, in order', async () => {
     const { stream, controller } = openBytes()
     controller.enqueue(toBytes('one '))
     controller.enqueue(toBytes('two '))
@@ -93,7 +93,7 @@ describe('when part of the body is not there yet', () => {
     expect(await read).toBe('one two three')
   })
 
-  test('locks the stream', async () => {
+  it('locks the stream', async () => {
     const { stream } = openBytes()
     const looked = lookAhead(stream)
     expect(stream.locked).toBe(true)
@@ -102,7 +102,7 @@ describe('when part of the body is not there yet', () => {
     expect((content as ReadableStreamLike).locked).toBe(false)
   })
 
-  test('passes on an error of the stream, at any time', async () => {
+  it('passes on an error of the stream, at any time', async () => {
     const { stream, controller } = openBytes()
     const { content } = await lookAhead(stream)
     const error = new Error('broken')
@@ -111,14 +111,14 @@ describe('when part of the body is not there yet', () => {
     await expect(toReader(content).read()).rejects.toBe(error)
   })
 
-  test('passes on a cancellation', async () => {
+  it('passes on a cancellation', async () => {
     const { stream, reasons } = openBytes()
     const { content } = await lookAhead(stream)
     await toReader(content).cancel('enough')
     expect(reasons).toEqual(['enough'])
   })
 
-  test('buffers only part of a body without end', async () => {
+  it('buffers only part of a body without end', async () => {
     let size = 0
     const stream = new ReadableStream({
       type: 'bytes',
@@ -137,7 +137,7 @@ describe('when part of the body is not there yet', () => {
 })
 
 describe('when the stream is not a byte stream', () => {
-  test('leaves it to the dispatcher, even if all of it is there', async () => {
+  it('leaves it to the dispatcher, even if all of it is there', async () => {
     const stream = new ReadableStream({
       start(controller) {
         controller.enqueue(toBytes('one'))
@@ -149,13 +149,13 @@ describe('when the stream is not a byte stream', () => {
     expect(await readAll(content)).toBe('one')
   })
 
-  test.each([['text'], [5], [null], [new ArrayBuffer(1)]])('refuses a chunk %j', async (chunk) => {
+  it.each([['text'], [5], [null], [new ArrayBuffer(1)]])('refuses a chunk %j', async (chunk) => {
     const stream = new ReadableStream({ start: (controller) => controller.enqueue(chunk) })
     const { content } = await lookAhead(stream)
     await expect(toReader(content).read()).rejects.toThrow(/Uint8Array/)
   })
 
-  test('throws the error of a byte stream that fails', async () => {
+  it('throws the error of a byte stream that fails', async () => {
     const { stream, controller } = openBytes()
     const error = new Error('broken')
     controller.error(error)

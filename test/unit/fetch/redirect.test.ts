@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FetchRequest } from '../../../src/fetch/fetch-request.ts'
 import { splitUrl } from '../../../src/fetch/fetch-url.ts'
 import { isRedirect, redirectRequest } from '../../../src/fetch/redirect.ts'
@@ -23,14 +23,14 @@ function toError(request: FetchRequest, location: string, status = 302): string 
 }
 
 describe('isRedirect', () => {
-  test('accepts the five redirect statuses and no other', () => {
+  it('accepts the five redirect statuses and no other', () => {
     const statuses = Array.from({ length: 600 }, (_, status) => status)
     expect(statuses.filter(isRedirect)).toEqual([301, 302, 303, 307, 308])
   })
 })
 
 describe('when a request is redirected', () => {
-  test.each([
+  it.each([
     ['z', { origin: 'http://a.test', path: '/x/z' }],
     ['/z', { origin: 'http://a.test', path: '/z' }],
     ['?z', { origin: 'http://a.test', path: '/x/y?z' }],
@@ -46,7 +46,7 @@ describe('when a request is redirected', () => {
     expect([request.redirectCount, request.method]).toEqual([1, 'GET'])
   })
 
-  test('keeps its fields within the same origin', () => {
+  it('keeps its fields within the same origin', () => {
     const request = toRequest()
     const { fields } = request
     expect(toError(request, '/z')).toBeNull()
@@ -54,7 +54,7 @@ describe('when a request is redirected', () => {
     expect(request.isTainted).toBe(false)
   })
 
-  test.each([
+  it.each([
     '//b.test/',
     'https://a.test/',
     'http://a.test:81/',
@@ -67,7 +67,7 @@ describe('when a request is redirected', () => {
     expect(request.isTainted).toBe(true)
   })
 
-  test('removes its body and the fields that describe it when the method becomes GET', () => {
+  it('removes its body and the fields that describe it when the method becomes GET', () => {
     const request = toRequest({ method: 'POST', body: SOURCED })
     expect(toError(request, '/z')).toBeNull()
     expect([request.method, request.body, request.fields]).toEqual([
@@ -77,19 +77,19 @@ describe('when a request is redirected', () => {
     ])
   })
 
-  test('stays tainted when it returns to the first origin', () => {
+  it('stays tainted when it returns to the first origin', () => {
     const request = toRequest()
     expect([toError(request, '//b.test/'), toError(request, '//a.test/')]).toEqual([null, null])
     expect([request.isTainted, request.url.origin, request.redirectCount]).toEqual([true, 'http://a.test', 2])
   })
 
-  test('follows twenty redirects', () => {
+  it('follows twenty redirects', () => {
     const request = toRequest()
     for (let i = 0; i < 20; i++) expect(toError(request, '/z')).toBeNull()
     expect(toError(request, '/z')).toBe('redirect count exceeded')
   })
 
-  test('applies the referrer policy of the response', () => {
+  it('applies the referrer policy of the response', () => {
     const request = toRequest({ referrerPolicy: 'origin' })
     redirectRequest(request, 302, { 'referrer-policy': 'unheard-of' }, '/z')
     expect(request.referrerPolicy).toBe('origin')
@@ -99,7 +99,7 @@ describe('when a request is redirected', () => {
 })
 
 describe('when a redirect must not be followed', () => {
-  test.each([
+  it.each([
     'http://',
     'ftp://a.test/',
     'data:,x',
@@ -111,20 +111,20 @@ describe('when a redirect must not be followed', () => {
     expect(request.url.origin).toBe('http://a.test')
   })
 
-  test('reports credentials in the URL, without showing them', () => {
+  it('reports credentials in the URL, without showing them', () => {
     expect(toError(toRequest(), 'http://user:secret@b.test/')).toMatch(/^(?!.*secret).*credentials/)
   })
 
-  test.each([301, 302, 307, 308])('fails on a %i when the body was a stream', (status) => {
+  it.each([301, 302, 307, 308])('fails on a %i when the body was a stream', (status) => {
     expect(toError(toRequest({ method: 'POST', body: STREAM }), '/z', status)).toMatch(/stream/)
     expect(toError(toRequest({ method: 'POST', body: SOURCED }), '/z', status)).toBeNull()
   })
 
-  test('follows a 303, which drops the body, when the body was a stream', () => {
+  it('follows a 303, which drops the body, when the body was a stream', () => {
     expect(toError(toRequest({ method: 'PUT', body: STREAM }), '/z', 303)).toBeNull()
   })
 
-  test.each([
+  it.each([
     ['same-origin', 'follow', '//b.test/', /same-origin/],
     ['same-origin', 'follow', '/z', null],
     ['no-cors', 'follow', '//b.test/', null],

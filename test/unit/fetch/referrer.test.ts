@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toRedirectPolicy, toReferrerField } from '../../../src/fetch/referrer.ts'
 
 const WHOLE = 'https://a.test/path?query'
@@ -22,7 +22,7 @@ describe('toReferrerField', () => {
     ['', WHOLE, ORIGIN, null],
     ['none-that-is-known', WHOLE, ORIGIN, null],
   ])('when the policy is %j', (policy, same, cross, downgrade) => {
-    test('gives the referrer of that policy', () => {
+    it('gives the referrer of that policy', () => {
       const referrer = 'https://user:secret@a.test/path?query#fragment'
       expect(toField(referrer, policy, 'https://a.test/other')).toBe(same)
       expect(toField(referrer, policy, 'https://b.test/')).toBe(cross)
@@ -30,14 +30,14 @@ describe('toReferrerField', () => {
       expect(toField(referrer, policy, 'http://a.test/')).toBe(downgrade)
     })
 
-    test('does not treat a request from an insecure referrer as a downgrade', () => {
+    it('does not treat a request from an insecure referrer as a downgrade', () => {
       const toHttp = (field: string | null) => field?.replace('https:', 'http:') ?? null
       expect(toField('http://a.test/path?query', policy, 'http://a.test/')).toBe(toHttp(same))
       expect(toField('http://a.test/path?query', policy, 'http://b.test/')).toBe(toHttp(cross))
       expect(toField('http://a.test/path?query', policy, 'https://a.test/')).toBe(toHttp(cross))
     })
 
-    test.each([
+    it.each([
       '',
       'about:client',
       'about:blank',
@@ -48,7 +48,7 @@ describe('toReferrerField', () => {
     })
   })
 
-  test.each([
+  it.each([
     'same-origin',
     'unsafe-url',
     'no-referrer-when-downgrade',
@@ -59,24 +59,24 @@ describe('toReferrerField', () => {
     expect(toField(`${longest}b`, policy, ORIGIN)).toBe(ORIGIN)
   })
 
-  test('treats a missing port as the default port', () => {
+  it('treats a missing port as the default port', () => {
     expect(toField('https://a.test:443/path?query', 'same-origin', 'https://a.test/')).toBe(WHOLE)
     expect(toField('https://a.test:444/', 'origin', 'https://b.test/')).toBe('https://a.test:444/')
   })
 
-  test('does not change the URL of the request', () => {
+  it('does not change the URL of the request', () => {
     const url = new URL('https://user:secret@a.test/path?query#fragment')
     const { href } = url
     expect(toReferrerField(url.href, 'unsafe-url', url)).toBe(WHOLE)
     expect(url.href).toBe(href)
   })
 
-  test('throws a TypeError for an invalid URL', () => {
+  it('throws a TypeError for an invalid URL', () => {
     expect(() => toField('/path', '', ORIGIN)).toThrow(TypeError)
   })
 
   describe('when the policy depends on whether a URL is trustworthy', () => {
-    test.each([
+    it.each([
       'https://b.test/',
       'http://localhost:80/',
       'http://LOCALHOST./',
@@ -93,7 +93,7 @@ describe('toReferrerField', () => {
       expect(toField(url, 'strict-origin', 'http://b.test/')).toBeNull()
     })
 
-    test.each([
+    it.each([
       'http://b.test/',
       'http://notlocalhost/',
       'http://localhost.b.test/',
@@ -107,7 +107,7 @@ describe('toReferrerField', () => {
       expect(toField(url, 'strict-origin', 'http://b.test/')).toBe(url)
     })
 
-    test('treats files and secure WebSockets as trustworthy, and no unknown scheme', () => {
+    it('treats files and secure WebSockets as trustworthy, and no unknown scheme', () => {
       expect(toField('file:///path', 'strict-origin', 'http://b.test/')).toBeNull()
       expect(toField('wss://a.test/path', 'strict-origin', 'http://b.test/')).toBeNull()
       expect(toField('ws://a.test/path', 'strict-origin', 'http://b.test/')).toBe('ws://a.test/')
@@ -117,7 +117,7 @@ describe('toReferrerField', () => {
 })
 
 describe('toRedirectPolicy', () => {
-  test.each<[string | null, string]>([
+  it.each<[string | null, string]>([
     [null, 'origin'],
     ['', 'origin'],
     [' , ,', 'origin'],
@@ -132,7 +132,7 @@ describe('toRedirectPolicy', () => {
     expect(toRedirectPolicy(field, 'origin')).toBe(policy)
   })
 
-  test.each([
+  it.each([
     'no-referrer',
     'no-referrer-when-downgrade',
     'same-origin',

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   checkBodyAllowed,
   checkDuplex,
@@ -16,7 +16,7 @@ import { MODULES } from '../../api/fetch/request-modules.ts'
 const URL_OF_NOBODY = 'http://a.test/'
 
 describe('checkInit', () => {
-  test.each([
+  it.each([
     [undefined],
     [null],
     [{}],
@@ -28,18 +28,18 @@ describe('checkInit', () => {
     expect(() => checkInit(init)).not.toThrow()
   })
 
-  test.each([[0], [''], [false], [1n], [Symbol('x')], [Number.NaN]])('refuses %o', (init) => {
+  it.each([[0], [''], [false], [1n], [Symbol('x')], [Number.NaN]])('refuses %o', (init) => {
     expect(() => checkInit(init)).toThrow(TypeError)
   })
 })
 
 describe('isRequest', () => {
-  test.each(MODULES)('recognises a Request of $name, and of a subclass', ({ Request }) => {
+  it.each(MODULES)('recognises a Request of $name, and of a subclass', ({ Request }) => {
     expect(isRequest(new Request(URL_OF_NOBODY))).toBe(true)
     expect(isRequest(new (class extends Request {})(URL_OF_NOBODY))).toBe(true)
   })
 
-  test.each([
+  it.each([
     [URL_OF_NOBODY],
     [new URL(URL_OF_NOBODY)],
     [{ url: URL_OF_NOBODY, bodyUsed: false }],
@@ -54,7 +54,7 @@ describe('isRequest', () => {
 })
 
 describe('toMethod', () => {
-  test.each([
+  it.each([
     ['get', 'GET'],
     ['Head', 'HEAD'],
     ['pOST', 'POST'],
@@ -73,7 +73,7 @@ describe('toMethod', () => {
     if (expected !== 'patch') expect(method).toBe(expected)
   })
 
-  test.each([
+  it.each([
     [''],
     ['a b'],
     ['a\n'],
@@ -91,7 +91,7 @@ describe('toMethod', () => {
 })
 
 describe('toRedirect, toSignalOwner and checkDuplex', () => {
-  test('accept valid values', () => {
+  it('accept valid values', () => {
     expect(['follow', 'error', 'manual', Object('manual')].map(toRedirect)).toEqual([
       'follow',
       'error',
@@ -103,7 +103,7 @@ describe('toRedirect, toSignalOwner and checkDuplex', () => {
     for (const duplex of [undefined, 'half']) expect(() => checkDuplex(duplex)).not.toThrow()
   })
 
-  test.each([[null], ['Follow'], [5], [{}], [true]])('refuse %o', (given) => {
+  it.each([[null], ['Follow'], [5], [{}], [true]])('refuse %o', (given) => {
     expect(() => toRedirect(given)).toThrow(/^Invalid redirect: got .*'follow', 'error' or 'manual'$/)
     if (given !== null) expect(() => toSignalOwner(given)).toThrow(/^Invalid signal: got .* an AbortSignal$/)
     expect(() => checkDuplex(given)).toThrow(/^Invalid duplex: got .*'half'$/)
@@ -113,14 +113,14 @@ describe('toRedirect, toSignalOwner and checkDuplex', () => {
 describe('toRareMembers', () => {
   const plain = { mode: 'cors', cache: 'default', integrity: '', referrer: '', referrerPolicy: '' }
 
-  test('have the defaults when the init is empty', () => {
+  it('have the defaults when the init is empty', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', null, {})).toEqual(plain)
     expect(toRareMembers(URL_OF_NOBODY, 'POST', null, { method: 'POST', body: 'x', signal: null })).toEqual(
       plain,
     )
   })
 
-  test('take the values of the init', () => {
+  it('take the values of the init', () => {
     const said = {
       mode: 'no-cors',
       cache: 'reload',
@@ -133,7 +133,7 @@ describe('toRareMembers', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', null, { referrer: 'about:client' })).toEqual(plain)
   })
 
-  test.each(MODULES)('take the values of the Request of $name, without a check', ({ Request }) => {
+  it.each(MODULES)('take the values of the Request of $name, without a check', ({ Request }) => {
     const said = {
       mode: 'same-origin',
       cache: 'only-if-cached',
@@ -146,7 +146,7 @@ describe('toRareMembers', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', base, { dispatcher: null })).toEqual(expected)
   })
 
-  test.each(MODULES)('reset the referrer of a Request of $name when the init changes it', ({ Request }) => {
+  it.each(MODULES)('reset the referrer of a Request of $name when the init changes it', ({ Request }) => {
     const base = new Request(URL_OF_NOBODY, {
       cache: 'reload',
       referrer: 'http://b.test/c',
@@ -162,7 +162,7 @@ describe('toRareMembers', () => {
     })
   })
 
-  test('do not treat an undefined member as a change', () => {
+  it('do not treat an undefined member as a change', () => {
     const base = new Request(URL_OF_NOBODY, { referrer: 'http://b.test/c' })
     const { referrer } = toRareMembers(URL_OF_NOBODY, 'GET', base, { method: undefined, signal: undefined })
     expect(referrer).toBe('http://b.test/c')
@@ -170,7 +170,7 @@ describe('toRareMembers', () => {
 })
 
 describe('toInitBody', () => {
-  test('adds the type of the body, unless the caller has set one', () => {
+  it('adds the type of the body, unless the caller has set one', () => {
     const fields = ['a', 'b']
     expect(toInitBody({ body: 'x' }, 'POST', fields).content).toBe('x')
     expect(fields).toEqual(['a', 'b', 'content-type', 'text/plain;charset=UTF-8'])
@@ -182,14 +182,14 @@ describe('toInitBody', () => {
     expect(none).toEqual([])
   })
 
-  test('copies bytes, since the caller may change them', () => {
+  it('copies bytes, since the caller may change them', () => {
     const bytes = new Uint8Array([1, 2, 3])
     const { content } = toInitBody({ body: bytes.subarray(1) }, 'POST', [])
     bytes.fill(0)
     expect(content).toEqual(new Uint8Array([2, 3]))
   })
 
-  test('refuses a body with GET and HEAD', () => {
+  it('refuses a body with GET and HEAD', () => {
     for (const method of ['GET', 'HEAD']) {
       expect(() => toInitBody({ body: '' }, method, [])).toThrow(TypeError)
       expect(() => checkBodyAllowed(method)).toThrow(TypeError)
@@ -197,7 +197,7 @@ describe('toInitBody', () => {
     for (const method of ['POST', 'get', 'DELETE']) expect(() => checkBodyAllowed(method)).not.toThrow()
   })
 
-  test('requires duplex for a stream', () => {
+  it('requires duplex for a stream', () => {
     const toBodies = () => [new ReadableStream(), (async function* () {})()]
     for (const body of toBodies()) expect(() => toInitBody({ body }, 'POST', [])).toThrow(/duplex: 'half'/)
     for (const body of toBodies()) {
@@ -209,7 +209,7 @@ describe('toInitBody', () => {
 describe('toCallFields', () => {
   const base = new Request(URL_OF_NOBODY, { headers: { a: '1' } })
 
-  test('are those of the init, or else of the Request', () => {
+  it('are those of the init, or else of the Request', () => {
     expect(toCallFields(base, {})).toEqual(['a', '1'])
     expect(toCallFields(base, { headers: undefined })).toEqual(['a', '1'])
     expect(toCallFields(base, { headers: { b: '2' } })).toEqual(['b', '2'])

@@ -1,5 +1,5 @@
 import zlib, { deflateRawSync } from 'node:zlib'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ResponseExceededMaxSizeError } from '../../../src/errors/errors.ts'
 import type { Coding } from '../../../src/fetch/decode.ts'
 import { ResponseBody } from '../../../src/fetch/response-body.ts'
@@ -68,7 +68,7 @@ const ways: Record<string, (count: number) => unknown> = {
 }
 
 describe('ResponseBody', () => {
-  test.each(
+  it.each(
     Object.entries(ways),
   )('four times the pieces, %s, cost at most six times as much', async (_way, run) => {
     await run(FEW)
@@ -81,7 +81,7 @@ describe('ResponseBody', () => {
     expect(many).toBeLessThan(6 * few + 5_000)
   })
 
-  test('pieces of one byte that are not read are joined', () => {
+  it('pieces of one byte that are not read are joined', () => {
     const body = open()
     receive(body, MANY, 1)
     const pieces: Buffer[] = []
@@ -90,7 +90,7 @@ describe('ResponseBody', () => {
     expect(Buffer.concat(pieces)).toHaveLength(MANY)
   })
 
-  test('decoded pieces of one byte that are not read are joined', async () => {
+  it('decoded pieces of one byte that are not read are joined', async () => {
     const body = open()
     body.decode(['deflate'])
     const source = body.toStream().getReader()
@@ -115,7 +115,7 @@ describe('ResponseBody', () => {
   describe('when its size is limited, decoded', () => {
     const bomb = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024))
 
-    test.each<[string, Buffer]>([
+    it.each<[string, Buffer]>([
       ['is decoded in one step', Buffer.from('text')],
       ['is decoded as it comes', noise],
     ])('one that %s may have as many bytes, and fails at one more', async (_how, bytes) => {
@@ -125,16 +125,16 @@ describe('ResponseBody', () => {
       await expect(readCoded(['gzip'], encoded, 0)).rejects.toMatchObject(TOO_LARGE)
     })
 
-    test('an empty one is within each limit', async () => {
+    it('an empty one is within each limit', async () => {
       expect(await readCoded(['gzip'], zlib.gzipSync(''), 0)).toHaveLength(0)
     })
 
-    test('says that the server has processed the request', async () => {
+    it('says that the server has processed the request', async () => {
       const failure = await readCoded(['gzip'], zlib.gzipSync('ab'), 1).catch((error: unknown) => error)
       expect(failure).toMatchObject({ cause: { processed: 'yes' } })
     })
 
-    test.each<[Coding[], Buffer]>([
+    it.each<[Coding[], Buffer]>([
       [['gzip'], bomb],
       [['gzip', 'gzip'], zlib.gzipSync(bomb)],
     ])('a decompression bomb is stopped there: %j', async (codings, encoded) => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toFetchHeaders } from '../../../src/fetch/response-headers.ts'
 
 afterEach(() => {
@@ -6,7 +6,7 @@ afterEach(() => {
 })
 
 describe('toFetchHeaders', () => {
-  test.each<[string, Parameters<typeof toFetchHeaders>[0]]>([
+  it.each<[string, Parameters<typeof toFetchHeaders>[0]]>([
     ['a list', ['X-A', '1', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'x-a', '2']],
     [
       'Buffers',
@@ -24,21 +24,21 @@ describe('toFetchHeaders', () => {
     ])
   })
 
-  test('gives no fields for an empty list', () => {
+  it('gives no fields for an empty list', () => {
     expect([...toFetchHeaders([]), ...toFetchHeaders({})]).toEqual([])
   })
 
-  test('keeps latin1 characters', () => {
+  it('keeps latin1 characters', () => {
     expect(toFetchHeaders(['a', '\xfc']).get('a')).toBe('\xfc')
     expect(toFetchHeaders([Buffer.from('a'), Buffer.from([0xfc])]).get('a')).toBe('\xfc')
   })
 
-  test('leaves out invalid fields', () => {
+  it('leaves out invalid fields', () => {
     const headers = toFetchHeaders(['a b', '1', 'c', '2\n3', '', '4', 'd', '5'])
     expect([...headers]).toEqual([['d', '5']])
   })
 
-  test('returns an instance of Headers with the same properties', () => {
+  it('returns an instance of Headers with the same properties', () => {
     const headers = toFetchHeaders(['a', '1'])
     expect(headers).toBeInstanceOf(Headers)
     expect(headers.constructor).toBe(Headers)
@@ -52,7 +52,7 @@ describe('toFetchHeaders', () => {
     expect([seen, [...headers.keys()], [...headers.values()]]).toEqual([['a=1'], ['a'], ['1']])
   })
 
-  test('cannot be changed', () => {
+  it('cannot be changed', () => {
     const headers = toFetchHeaders(['a', '1'])
     const error = expect.objectContaining({ constructor: TypeError, message: 'immutable' })
     expect(() => headers.append('b', '2')).toThrow(error)
@@ -61,7 +61,7 @@ describe('toFetchHeaders', () => {
     expect([...headers]).toEqual([['a', '1']])
   })
 
-  test('can be copied to Headers that can be changed', () => {
+  it('can be copied to Headers that can be changed', () => {
     const copy = new Headers(toFetchHeaders(['a', '1', 'set-cookie', 'x', 'set-cookie', 'y']))
     copy.set('a', '2')
     copy.append('set-cookie', 'z')
@@ -72,7 +72,7 @@ describe('toFetchHeaders', () => {
     new Headers().set('a', '1')
   })
 
-  test('uses the global class at the time of the call', () => {
+  it('uses the global class at the time of the call', () => {
     class Other extends Headers {}
     const before = toFetchHeaders(['a', '1'])
     vi.stubGlobal('Headers', Other)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { checkHandler, checkTunnelHandler } from '../../../src/handler/check-handler.ts'
 import { TestHandler } from '../call/call-scene.ts'
@@ -9,13 +9,13 @@ describe('checkHandler', () => {
   const methods = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 
   describe('when the handler has all methods', () => {
-    test('accepts it, also with inherited methods', () => {
+    it('accepts it, also with inherited methods', () => {
       expect(() => checkHandler(GET, new TestHandler())).not.toThrow()
     })
   })
 
   describe('when the handler lacks a method', () => {
-    test.each(methods)('names it: %s', (missing) => {
+    it.each(methods)('names it: %s', (missing) => {
       const handler = Object.fromEntries(methods.map((name) => [name, () => {}]))
       handler[missing] = Object.create(null)
       expect(() => checkHandler(GET, handler)).toThrow(InvalidArgumentError)
@@ -28,7 +28,7 @@ describe('checkHandler', () => {
   })
 
   describe('when the handler is no object', () => {
-    test.each([
+    it.each([
       [undefined, 'undefined'],
       [null, 'null'],
       ['a', '"a"'],
@@ -41,12 +41,12 @@ describe('checkHandler', () => {
   describe('when the handler has the shape of undici 6 and 7', () => {
     const legacy = { onConnect() {}, onHeaders() {}, onData() {}, onComplete() {}, onError() {} }
 
-    test('accepts it, and one that also has the other shape', () => {
+    it('accepts it, and one that also has the other shape', () => {
       expect(() => checkHandler(GET, legacy)).not.toThrow()
       expect(() => checkHandler(GET, Object.assign(new TestHandler(), legacy))).not.toThrow()
     })
 
-    test.each(Object.keys(legacy))('names the missing method: %s', (missing) => {
+    it.each(Object.keys(legacy))('names the missing method: %s', (missing) => {
       const handler = { ...legacy, [missing]: undefined }
       expect(() => checkHandler(GET, handler)).toThrow(`Invalid handler.${missing}: got undefined`)
     })
@@ -55,7 +55,7 @@ describe('checkHandler', () => {
   describe('when a tunnel is requested', () => {
     const CONNECT = { method: 'CONNECT', path: 'a.example:443' }
 
-    test("requires no body methods: undici's own handlers have none", () => {
+    it("requires no body methods: undici's own handlers have none", () => {
       const native = {
         onRequestStart() {},
         onResponseStart() {},
@@ -79,7 +79,7 @@ describe('checkTunnelHandler', () => {
   ] as const
 
   describe('when a tunnel is requested', () => {
-    test.each(tunnels)('requires the method that receives it: %s', (_kind, options) => {
+    it.each(tunnels)('requires the method that receives it: %s', (_kind, options) => {
       const handler = new TestHandler()
       expect(() => checkTunnelHandler(options, handler)).toThrow(InvalidArgumentError)
       expect(() => checkTunnelHandler(options, handler)).toThrow(
@@ -87,14 +87,14 @@ describe('checkTunnelHandler', () => {
       )
     })
 
-    test.each(tunnels)('accepts a handler that has that method: %s', (_kind, options) => {
+    it.each(tunnels)('accepts a handler that has that method: %s', (_kind, options) => {
       const handler = Object.assign(new TestHandler(), { onRequestUpgrade() {} })
       expect(() => checkTunnelHandler(options, handler)).not.toThrow()
     })
   })
 
   describe('when no tunnel is requested', () => {
-    test.each([null, undefined, false])('requires nothing: upgrade: %s', (upgrade) => {
+    it.each([null, undefined, false])('requires nothing: upgrade: %s', (upgrade) => {
       expect(() => checkTunnelHandler({ method: 'GET', path: '/', upgrade }, new TestHandler())).not.toThrow()
     })
   })

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { RawFields } from '../../../src/handler/raw-fields.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 
@@ -6,13 +6,13 @@ class Fields extends RawFields {}
 
 describe('RawFields', () => {
   describe('when nothing came', () => {
-    test('is null', () => {
+    it('is null', () => {
       const fields = new Fields()
       expect(fields.rawHeaders).toBeNull()
       expect(fields.rawTrailers).toBeNull()
     })
 
-    test('does not promise how long they stay unchanged: only a call can', () => {
+    it('does not promise how long they stay unchanged: only a call can', () => {
       expect('hasLastingRawHeaders' in new Fields()).toBe(false)
     })
   })
@@ -25,12 +25,12 @@ describe('RawFields', () => {
       fields = new Fields()
     })
 
-    test('gives them in wire order, with duplicates, without pseudo-headers', () => {
+    it('gives them in wire order, with duplicates, without pseudo-headers', () => {
       fields[name] = [':status', '200', 'x-b', '1', 'X-A', '2', 'x-b', '3']
       expect(fields[name]).toEqual(['x-b', '1', 'X-A', '2', 'x-b', '3'])
     })
 
-    test.each<[string, Buffer[] | IncomingHttpHeaders]>([
+    it.each<[string, Buffer[] | IncomingHttpHeaders]>([
       ['Buffers', [Buffer.from('x-a'), Buffer.from([0xe9])]],
       ['an object', { 'x-a': 'é', 'x-b': undefined }],
     ])('gives strings, for any value assigned: %s', (_kind, value) => {
@@ -38,7 +38,7 @@ describe('RawFields', () => {
       expect(fields[name]).toEqual(['x-a', 'é'])
     })
 
-    test('builds them at the first read, and keeps them', () => {
+    it('builds them at the first read, and keeps them', () => {
       const source = ['x-a', '1']
       fields[name] = source
       source[1] = '2'
@@ -49,7 +49,7 @@ describe('RawFields', () => {
       expect(raw).toEqual(['x-a', '2'])
     })
 
-    test('keeps what was spliced in place, and leaves its source alone', () => {
+    it('keeps what was spliced in place, and leaves its source alone', () => {
       const source = ['x-a', '1', 'x-b', '2']
       fields[name] = source
       fields[name]?.splice(0, 2)
@@ -57,21 +57,21 @@ describe('RawFields', () => {
       expect(source).toEqual(['x-a', '1', 'x-b', '2'])
     })
 
-    test('forgets what was read when it is assigned', () => {
+    it('forgets what was read when it is assigned', () => {
       fields[name] = ['x-a', '1']
       expect(fields[name]).toEqual(['x-a', '1'])
       fields[name] = []
       expect(fields[name]).toEqual([])
     })
 
-    test.each([null, undefined])('is null again after %s', (value) => {
+    it.each([null, undefined])('is null again after %s', (value) => {
       fields[name] = ['x-a', '1']
       expect(fields[name]).toEqual(['x-a', '1'])
       fields[name] = value
       expect(fields[name]).toBeNull()
     })
 
-    test('leaves the other property alone', () => {
+    it('leaves the other property alone', () => {
       fields[name] = ['x-a', '1']
       expect(fields[other]).toBeNull()
     })

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { LimitRow } from '../../../src/options/limits.ts'
 import {
   AGENT_LIMITS,
@@ -38,7 +38,7 @@ const PAGES = [
 ]
 
 describe('the table of limits', () => {
-  test.each(rows)('has a row that makes sense: %s', (name, { default: value, min, max, unit, off }) => {
+  it.each(rows)('has a row that makes sense: %s', (name, { default: value, min, max, unit, off }) => {
     expect(min).toBeLessThan(max)
     expect(value).toBeGreaterThanOrEqual(min)
     if (value > max) expect(off).toBeNull()
@@ -47,7 +47,7 @@ describe('the table of limits', () => {
     expect(unit === 'bytes').toBe(/(Size|Buffer)$/.test(name))
   })
 
-  test('has the defaults of what is resolved', () => {
+  it('has the defaults of what is resolved', () => {
     const { limits, session, connectTimeout, http1 } = toClientOptions({})
     const resolved = {
       // Over HTTP/1.1 the default of keepAliveTimeout is undici's.
@@ -61,27 +61,27 @@ describe('the table of limits', () => {
 
 describe('the docs of the types', () => {
   describe.each(INTERFACES)('%s: %s', (file, name, table) => {
-    test('say what the table says', () => {
+    it('say what the table says', () => {
       expect(checkTypeDocs(read(file), name, table)).toEqual([])
     })
 
-    test.each(Object.keys(table))('are told from a table with another default: %s', (limit) => {
+    it.each(Object.keys(table))('are told from a table with another default: %s', (limit) => {
       const told = checkTypeDocs(read(file), name, withOtherDefault(table, limit))
       expect(told).toContainEqual(expect.stringContaining(`${name}.${limit}: @default is `))
     })
   })
 
-  test.each(['types/limits.ts', 'types/client.ts', 'types/http1.ts'])('say the units: %s', (file) => {
+  it.each(['types/limits.ts', 'types/client.ts', 'types/http1.ts'])('say the units: %s', (file) => {
     expect(read(file)).toMatch(/Durations in milliseconds, sizes in bytes/)
   })
 })
 
 describe('the pages', () => {
-  test.each(PAGES)('say what the table says: %s', (page) => {
+  it.each(PAGES)('say what the table says: %s', (page) => {
     expect(checkDocs(read(page), LIMITS)).toEqual([])
   })
 
-  test('have every limit of a call with its error, and the others among the options', () => {
+  it('have every limit of a call with its error, and the others among the options', () => {
     const { withoutError } = findDocumented(read('docs/options.md'))
     const { withError } = findDocumented(read('docs/timeouts.md'))
     expect(withError).toEqual(Object.keys(CALL_LIMITS))
@@ -92,7 +92,7 @@ describe('the pages', () => {
     )
   })
 
-  test('have one table of each default: docs/options.md or docs/timeouts.md, and SECURITY.md', () => {
+  it('have one table of each default: docs/options.md or docs/timeouts.md, and SECURITY.md', () => {
     const tables = PAGES.flatMap((page) => {
       const { withError, withoutError } = findDocumented(read(page))
       return [...withError, ...withoutError].filter((name) => name in LIMITS)
@@ -100,11 +100,11 @@ describe('the pages', () => {
     expect(tables.toSorted()).toEqual([...Object.keys(LIMITS), ...Object.keys(LIMITS)].toSorted())
   })
 
-  test('have every limit, with what its calls fail by, in SECURITY.md', () => {
+  it('have every limit, with what its calls fail by, in SECURITY.md', () => {
     expect(findDocumented(read('SECURITY.md')).withError).toEqual(Object.keys(LIMITS))
   })
 
-  test.each([
+  it.each([
     'docs/options.md',
     'docs/timeouts.md',
     'SECURITY.md',
@@ -115,12 +115,12 @@ describe('the pages', () => {
 
   describe.each([[['docs/options.md', 'docs/timeouts.md']], [['SECURITY.md']]])('such as %s', (pages) => {
     const text = pages.map(read).join('\n')
-    test.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
+    it.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
       const told = checkDocs(text, withOtherDefault(LIMITS, name))
       expect(told).toContainEqual(expect.stringContaining(`the default of ${name} is `))
     })
 
-    test.each(Object.keys(CALL_LIMITS))('are told from a table with another error: %s', (name) => {
+    it.each(Object.keys(CALL_LIMITS))('are told from a table with another error: %s', (name) => {
       const table: LimitTable = { ...LIMITS, [name]: { ...LIMITS.pingTimeout, default: toRow(name).default } }
       const told = checkDocs(text, table)
       expect(told).toContainEqual(expect.stringContaining(`the error of ${name} is `))

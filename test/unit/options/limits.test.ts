@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import type { Limits } from '../../../src/options/limits.ts'
 import { CALL_LIMITS, toLimits } from '../../../src/options/limits.ts'
@@ -16,7 +16,7 @@ function resolve(options: object): Limits {
 
 describe('toLimits', () => {
   describe('when no limit is given', () => {
-    test.each([
+    it.each([
       ['nothing', {}],
       ['other options', { path: '/', method: 'GET' }],
       ['undefined', Object.fromEntries(names.map((name) => [name, undefined]))],
@@ -24,31 +24,31 @@ describe('toLimits', () => {
       expect(resolve(options)).toBe(defaults)
     })
 
-    test('gives their values for null', () => {
+    it('gives their values for null', () => {
       expect(resolve(Object.fromEntries(names.map((name) => [name, null])))).toEqual(defaults)
     })
   })
 
   describe('when one limit is given', () => {
-    test.each(names)('has it, frozen, and the defaults of the others: %s', (name) => {
+    it.each(names)('has it, frozen, and the defaults of the others: %s', (name) => {
       const limits = resolve({ [name]: 1 })
       expect(limits).toEqual({ ...defaults, [name]: 1 })
       expect(Object.isFrozen(limits)).toBe(true)
     })
 
-    test.each(names)('leaves the defaults alone: %s', (name) => {
+    it.each(names)('leaves the defaults alone: %s', (name) => {
       const before = { ...defaults }
       resolve({ [name]: 1 })
       expect(defaults).toEqual(before)
     })
 
-    test.each(times)('takes 0 for never: %s', (name) => {
+    it.each(times)('takes 0 for never: %s', (name) => {
       expect(resolve({ [name]: 0 })).toEqual({ ...defaults, [name]: 0 })
     })
   })
 
   describe('when a time is none', () => {
-    test.each(times)('names it: %s', (name) => {
+    it.each(times)('names it: %s', (name) => {
       for (const value of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '1', true]) {
         expect(() => resolve({ [name]: value })).toThrow(InvalidArgumentError)
         expect(() => resolve({ [name]: value })).toThrow(
@@ -59,7 +59,7 @@ describe('toLimits', () => {
   })
 
   describe('when a size or a count is none', () => {
-    test.each([
+    it.each([
       ['maxResponseSize', -2, 'bytes (-1: any number) from -1 to 9007199254740991'],
       ['maxHeaderSize', 0, 'bytes from 1 to 1048576'],
       ['maxHeaderSize', 1_048_577, 'bytes from 1 to 1048576'],

@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toEditDistance, toNearestName } from '../../../src/options/nearest-name.ts'
 
 describe('toEditDistance()', () => {
-  test.each([
+  it.each([
     ['', '', 0],
     ['', 'abc', 3],
     ['abc', '', 3],
@@ -19,7 +19,7 @@ describe('toEditDistance()', () => {
 describe('toNearestName()', () => {
   const names = ['method', 'headers', 'headersTimeout', 'ca', 'keepAliveTimeout']
 
-  test.each([
+  it.each([
     ['keepAliveTimeot', 'keepAliveTimeout'],
     ['headerstimeout', 'headersTimeout'],
     ['header', 'headers'],

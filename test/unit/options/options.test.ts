@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { invalid, show, toBoolean, toDelay, toInteger } from '../../../src/core/validate.ts'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import type { LimitRow } from '../../../src/options/limits.ts'
@@ -104,18 +104,18 @@ function toExpected(given: object): object {
 
 describe('toClientOptions', () => {
   describe('when nothing is given', () => {
-    test.each([undefined, null, {}])('gives the defaults: %j', (options) => {
+    it.each([undefined, null, {}])('gives the defaults: %j', (options) => {
       expect(resolve(options)).toEqual(defaults)
     })
 
-    test('gives them frozen', () => {
+    it('gives them frozen', () => {
       const options = toClientOptions(undefined)
       expect(Object.isFrozen(options)).toBe(true)
     })
   })
 
   describe('when an option is null or undefined', () => {
-    test.each(
+    it.each(
       Object.keys({ ...defaults, ...limits, ...session }).flatMap((name) => [
         [name, null],
         [name, undefined],
@@ -131,19 +131,12 @@ describe('toClientOptions', () => {
   })
 
   describe('when a fallback is given', () => {
-    test('keeps it as it is', () => {
+    it('keeps it as it is', () => {
       const fallback = { dispatch: () => true }
       expect(resolve({ fallback }).fallback).toBe(fallback)
     })
 
-    test.each([
-      1,
-      'undici',
-      true,
-      {},
-      () => true,
-      { dispatch: 1 },
-    ])('refuses what is none: %j', (fallback) => {
+    it.each([1, 'undici', true, {}, () => true, { dispatch: 1 }])('refuses what is none: %j', (fallback) => {
       expect(() => resolve({ fallback })).toThrow(
         /^Invalid fallback: got .+, expected an object with a dispatch/,
       )
@@ -151,12 +144,12 @@ describe('toClientOptions', () => {
   })
 
   describe('when options are given', () => {
-    test('keeps them, and completes the others', () => {
+    it('keeps them, and completes the others', () => {
       const given: ClientOptions = { bodyTimeout: 5, strictContentLength: false, socketPath: '/run/h2.sock' }
       expect(toClientOptions(given)).toEqual(toExpected(given))
     })
 
-    test('is not touched by what becomes of them later', () => {
+    it('is not touched by what becomes of them later', () => {
       const connect = { servername: 'a.example' }
       const given: ClientOptions = { bodyTimeout: 5, connect }
       const options = toClientOptions(given)
@@ -167,11 +160,11 @@ describe('toClientOptions', () => {
       expect(Object.isFrozen(connect)).toBe(false)
     })
 
-    test('leaves out what it does not know', () => {
+    it('leaves out what it does not know', () => {
       expect(resolve({ preferH2: true, allowH2: true, limits: { bodyTimeout: 5 } })).toEqual(defaults)
     })
 
-    test.each([
+    it.each([
       [1],
       ['https://example.com'],
       [true],
@@ -194,11 +187,11 @@ describe('toClientOptions', () => {
     ],
   ]
   describe.each(delays)('when %s is given', (name) => {
-    test.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
+    it.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
       expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })
 
-    test.each([
+    it.each([
       [-1, '-1'],
       [-0.001, '-0.001'],
       [2_147_483_648, '2147483648'],
@@ -217,14 +210,14 @@ describe('toClientOptions', () => {
     })
   })
 
-  test('takes clientTtl for connections of HTTP/1.1, and maxSessionAge for those of HTTP/2, where both are given', () => {
+  it('takes clientTtl for connections of HTTP/1.1, and maxSessionAge for those of HTTP/2, where both are given', () => {
     const { http1, session, ageOption } = toClientOptions({ clientTtl: 1_000, maxSessionAge: 2_000 })
     expect([http1.clientTtl, session.maxSessionAge, ageOption]).toEqual([1_000, 2_000, 'clientTtl'])
     const none = toClientOptions({ clientTtl: 1_000, maxSessionAge: 0 })
     expect([none.http1.clientTtl, none.session.maxSessionAge]).toEqual([1_000, 0])
   })
 
-  test('takes maxRequestsPerClient for connections of HTTP/1.1 alone', () => {
+  it('takes maxRequestsPerClient for connections of HTTP/1.1 alone', () => {
     const { http1, session } = toClientOptions({ maxRequestsPerClient: 7 })
     expect([http1.maxRequestsPerClient, session.maxSessionRequests]).toEqual([7, 0])
     const both = toClientOptions({ maxRequestsPerClient: 7, maxSessionRequests: 9 })
@@ -244,11 +237,11 @@ describe('toClientOptions', () => {
     { name: 'maxResponseSize', unit: 'bytes (-1: any number)', min: -1, max: Number.MAX_SAFE_INTEGER },
   ]
   describe.each(integers)('when $name is given', ({ name, unit, min, max }) => {
-    test.each([min, min + 1, max - 1, max])('accepts %i', (value) => {
+    it.each([min, min + 1, max - 1, max])('accepts %i', (value) => {
       expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })
 
-    test.each([
+    it.each([
       [min - 1, String(min - 1)],
       [max + 1, String(max + 1)],
       [-max, String(-max)],
@@ -271,18 +264,18 @@ describe('toClientOptions', () => {
     'waitForSettings',
   ]
   describe.each(booleans)('when %s is given', (name) => {
-    test.each([true, false])('accepts %s', (value) => {
+    it.each([true, false])('accepts %s', (value) => {
       expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })
 
-    test.each([0, 1, 'false', {}])('refuses %j', (value) => {
+    it.each([0, 1, 'false', {}])('refuses %j', (value) => {
       expect(() => resolve({ [name]: value })).toThrow(`Invalid ${name}: got `)
       expect(() => resolve({ [name]: value })).toThrow(', expected true or false')
     })
   })
 
   describe('when socketPath is given', () => {
-    test.each(['', 1, true, {}])('refuses %j', (socketPath) => {
+    it.each(['', 1, true, {}])('refuses %j', (socketPath) => {
       expect(() => resolve({ socketPath })).toThrow(
         /^Invalid socketPath: got .+, expected the path of a unix socket, or null$/,
       )
@@ -290,14 +283,14 @@ describe('toClientOptions', () => {
   })
 
   describe('when connect is given', () => {
-    test('keeps a function as it is', () => {
+    it('keeps a function as it is', () => {
       const connect = async () => {
         throw new Error('Nothing connects here')
       }
       expect(toClientOptions({ connect }).connect).toBe(connect)
     })
 
-    test.each([1, 'https', true, []])('refuses %j', (connect) => {
+    it.each([1, 'https', true, []])('refuses %j', (connect) => {
       expect(() => resolve({ connect })).toThrow(
         /^Invalid connect: got .+, expected TLS and socket options, or a function that yields a socket$/,
       )
@@ -305,11 +298,11 @@ describe('toClientOptions', () => {
   })
 
   describe('when engine is given', () => {
-    test.each(['node', 'wire'] as const)('accepts %j', (engine) => {
+    it.each(['node', 'wire'] as const)('accepts %j', (engine) => {
       expect(toClientOptions({ engine })).toEqual({ ...defaults, engine, isEngineGiven: true })
     })
 
-    test.each([
+    it.each([
       ['native', '"native"'],
       ['', '""'],
       ['Node', '"Node"'],
@@ -325,7 +318,7 @@ describe('toClientOptions', () => {
 
 describe('toOrigin', () => {
   describe('when the origin is good', () => {
-    test.each([
+    it.each([
       [
         'https://example.com',
         {
@@ -435,11 +428,11 @@ describe('toOrigin', () => {
       expect(toOrigin(new URL(value))).toMatchObject(expected)
     })
 
-    test('gives it frozen', () => {
+    it('gives it frozen', () => {
       expect(Object.isFrozen(toOrigin('https://example.com'))).toBe(true)
     })
 
-    test("keeps a URL of its own, not the caller's", () => {
+    it("keeps a URL of its own, not the caller's", () => {
       const given = new URL('https://example.com')
       const origin = toOrigin(given)
       given.hostname = 'evil.example'
@@ -448,7 +441,7 @@ describe('toOrigin', () => {
   })
 
   describe('when the origin is bad', () => {
-    test.each([
+    it.each([
       ['a path', 'https://example.com/a', 'https://example.com/a'],
       ['a query', 'https://example.com/?a=1', 'https://example.com/?…'],
       ['a fragment', 'https://example.com/#a', 'https://example.com/#…'],
@@ -465,7 +458,7 @@ describe('toOrigin', () => {
       )
     })
 
-    test.each([
+    it.each([
       [undefined],
       [null],
       [1],
@@ -479,7 +472,7 @@ describe('toOrigin', () => {
   })
 
   describe('when the origin has credentials', () => {
-    test.each([
+    it.each([
       ['both', 'https://user:s3cret@example.com'],
       ['a password alone', 'https://:s3cret@example.com'],
       ['a user name alone', 'https://s3cret@example.com'],
@@ -496,7 +489,7 @@ describe('toOrigin', () => {
 })
 
 describe('the checks of single options', () => {
-  test.each([undefined, null])('mean the fallback: %s', (value) => {
+  it.each([undefined, null])('mean the fallback: %s', (value) => {
     expect(toInteger('size', value, 7, 1, 9, 'bytes')).toBe(7)
     expect(toDelay('delay', value, 7)).toBe(7)
     expect(toBoolean('flag', value, true)).toBe(true)
@@ -505,7 +498,7 @@ describe('the checks of single options', () => {
 })
 
 describe('invalid', () => {
-  test('makes an InvalidArgumentError of what it is called, what came, and what is accepted', () => {
+  it('makes an InvalidArgumentError of what it is called, what came, and what is accepted', () => {
     const error = invalid('size', 'big', 'a number')
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toBe('Invalid size: got "big", expected a number')
@@ -513,7 +506,7 @@ describe('invalid', () => {
 })
 
 describe('show', () => {
-  test.each([
+  it.each([
     ['abc', '"abc"'],
     ['a"b\r\n', '"a\\"b\\r\\n"'],
     ['x'.repeat(80), `"${'x'.repeat(80)}"`],
@@ -536,7 +529,7 @@ describe('show', () => {
   })
 
   describe('when an object would not be asked', () => {
-    test.each([
+    it.each([
       [
         'a getter that throws',
         {

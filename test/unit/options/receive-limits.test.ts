@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer'
 import { Agent as Agent7 } from 'undici'
 import { Agent as Agent6 } from 'undici-6'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   Agent,
   Client,
@@ -53,14 +53,14 @@ describe.each(
     return dispatcher
   }
 
-  test.each(OPTIONS)("is what undici's Agent has with the options %j", (options) => {
+  it.each(OPTIONS)("is what undici's Agent has with the options %j", (options) => {
     const limits = toLimits(start(options))
     // Their types lack the two properties.
     for (const theirs of [new Agent6(options), new Agent7(options)])
       expect(limits).toEqual(toLimits(theirs as unknown as Agent))
   })
 
-  test('is undici 8’s default without options, and as given otherwise', () => {
+  it('is undici 8’s default without options, and as given otherwise', () => {
     expect(toLimits(start())).toEqual({
       maxFragments: 131_072,
       maxPayloadSize: 134_217_728,
@@ -80,7 +80,7 @@ describe.each(
     ).toEqual({ maxFragments: 0, maxPayloadSize: 0, maxEventSize: 0 })
   })
 
-  test.each([
+  it.each([
     [{ webSocket: { maxPayloadSize: -1 } }, 'webSocket.maxPayloadSize'],
     [{ webSocket: { maxFragments: 1.5 } }, 'webSocket.maxFragments'],
     [{ eventSource: { maxEventSize: '1' } }, 'eventSource.maxEventSize'],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors/errors.ts'
 import type { ResolvedAgentOptions } from '../../../src/options/options.ts'
 import { toAgentOptions, toConnections, toOrigin } from '../../../src/options/options.ts'
@@ -31,7 +31,7 @@ const SETTINGS = { enablePush: false, maxHeaderListSize: 1_048_576 }
 
 describe('toSessionOptions', () => {
   describe('when h2Options are given', () => {
-    test.each([
+    it.each([
       ['connectionWindowSize', 100_000],
       ['maxConcurrentStreams', 7],
       ['pingInterval', 5_000],
@@ -42,7 +42,7 @@ describe('toSessionOptions', () => {
       expect(resolve({ h2Options: { [name]: value }, [name]: value })).toMatchObject({ [name]: value })
     })
 
-    test.each([
+    it.each([
       { name: 'connectionWindowSize', one: 100_000, other: 100_001 },
       { name: 'maxConcurrentStreams', one: 1, other: 2 },
       { name: 'pingInterval', one: 0, other: 1 },
@@ -52,7 +52,7 @@ describe('toSessionOptions', () => {
       )
     })
 
-    test.each([
+    it.each([
       'connectionWindowSize',
       'maxConcurrentStreams',
       'pingInterval',
@@ -63,7 +63,7 @@ describe('toSessionOptions', () => {
       expect(resolve({ [name]: null, h2Options: { [name]: 70_000 } })).toMatchObject({ [name]: 70_000 })
     })
 
-    test.each([
+    it.each([
       ['connectionWindowSize', 65_534],
       ['maxConcurrentStreams', 0],
       ['pingInterval', -1],
@@ -73,7 +73,7 @@ describe('toSessionOptions', () => {
       )
     })
 
-    test.each([
+    it.each([
       null,
       undefined,
       {},
@@ -84,7 +84,7 @@ describe('toSessionOptions', () => {
       expect(resolve({ h2Options })).toEqual(resolve({}))
     })
 
-    test.each([1, 'yes', true, [], () => {}])('refuses what is no object: %s', (value) => {
+    it.each([1, 'yes', true, [], () => {}])('refuses what is no object: %s', (value) => {
       expect(toRefusal(() => resolve({ h2Options: value }))).toMatch(
         /^Invalid h2Options: got .+, expected an object$/,
       )
@@ -93,7 +93,7 @@ describe('toSessionOptions', () => {
       )
     })
 
-    test('is not touched by what becomes of them later', () => {
+    it('is not touched by what becomes of them later', () => {
       const settings = { headerTableSize: 1 }
       const options = resolve({ h2Options: { settings } })
       settings.headerTableSize = 2
@@ -103,21 +103,21 @@ describe('toSessionOptions', () => {
   })
 
   describe('when initialWindowSize is given among the settings', () => {
-    test('takes it for the one at the top, and leaves it out of what is sent as it is', () => {
+    it('takes it for the one at the top, and leaves it out of what is sent as it is', () => {
       const options = resolve({ h2Options: { settings: { initialWindowSize: 70_000 } } })
       expect(options).toEqual(resolve({ initialWindowSize: 70_000 }))
       expect(options.initialWindowSize).toBe(70_000)
       expect(options.settings).toEqual(SETTINGS)
     })
 
-    test('refuses another value than at the top, and names both', () => {
+    it('refuses another value than at the top, and names both', () => {
       const given = { initialWindowSize: 1, h2Options: { settings: { initialWindowSize: 2 } } }
       expect(toRefusal(() => resolve(given))).toBe(
         'Invalid h2Options.settings.initialWindowSize: got 2, expected the same as initialWindowSize (1), or only one of them',
       )
     })
 
-    test.each([0, 2 ** 31, 1.5, '1', true])('checks it as at the top: %s', (initialWindowSize) => {
+    it.each([0, 2 ** 31, 1.5, '1', true])('checks it as at the top: %s', (initialWindowSize) => {
       expect(toRefusal(() => resolve({ h2Options: { settings: { initialWindowSize } } }))).toContain(
         'initialWindowSize: got ',
       )
@@ -132,12 +132,12 @@ describe('toSessionOptions', () => {
     { name: 'maxHeaderListSize', min: 0, max: MAX_SETTING, unit: 'units' },
   ]
   describe.each(ranges)('when the setting $name is given', ({ name, min, max, unit }) => {
-    test.each([min, min + 1, max])('sends %i', (value) => {
+    it.each([min, min + 1, max])('sends %i', (value) => {
       const { settings } = resolve({ h2Options: { settings: { [name]: value } } })
       expect(settings).toEqual({ ...SETTINGS, [name]: value })
     })
 
-    test.each([min - 1, max + 1, min + 0.5, Number.NaN, String(max), true, {}])('refuses %s', (value) => {
+    it.each([min - 1, max + 1, min + 0.5, Number.NaN, String(max), true, {}])('refuses %s', (value) => {
       const refusal = toRefusal(() => resolve({ h2Options: { settings: { [name]: value } } }))
       expect(refusal).toMatch(new RegExp(`^Invalid h2Options\\.settings\\.${name}: got `))
       expect(refusal).toMatch(new RegExp(`, expected a whole number of ${unit} from ${min} to ${max}$`))
@@ -145,7 +145,7 @@ describe('toSessionOptions', () => {
   })
 
   describe('when other settings are given', () => {
-    test('sends enablePush: false, and refuses any other value', () => {
+    it('sends enablePush: false, and refuses any other value', () => {
       expect(resolve({ h2Options: { settings: { enablePush: false } } }).settings).toEqual(SETTINGS)
       for (const enablePush of [true, 0, 1, 'false']) {
         const refusal = toRefusal(() => resolve({ h2Options: { settings: { enablePush } } }))
@@ -153,18 +153,18 @@ describe('toSessionOptions', () => {
       }
     })
 
-    test.each([true, false])('sends enableConnectProtocol: %s', (enableConnectProtocol) => {
+    it.each([true, false])('sends enableConnectProtocol: %s', (enableConnectProtocol) => {
       const { settings } = resolve({ h2Options: { settings: { enableConnectProtocol } } })
       expect(settings).toEqual({ ...SETTINGS, enableConnectProtocol })
     })
 
-    test.each([0, 1, 'true'])('refuses enableConnectProtocol: %j', (enableConnectProtocol) => {
+    it.each([0, 1, 'true'])('refuses enableConnectProtocol: %j', (enableConnectProtocol) => {
       expect(toRefusal(() => resolve({ h2Options: { settings: { enableConnectProtocol } } }))).toMatch(
         /^Invalid h2Options\.settings\.enableConnectProtocol: got .+, expected true or false$/,
       )
     })
 
-    test.each([
+    it.each([
       ...ranges.map(({ name }) => name),
       'enablePush',
       'enableConnectProtocol',
@@ -175,7 +175,7 @@ describe('toSessionOptions', () => {
       )
     })
 
-    test.each([
+    it.each([
       'initalWindowSize',
       'customSettings',
       'SETTINGS_ENABLE_PUSH',
@@ -189,7 +189,7 @@ describe('toSessionOptions', () => {
       )
     })
 
-    test('does not confuse the streams that a server may open with those that we may', () => {
+    it('does not confuse the streams that a server may open with those that we may', () => {
       const options = resolve({ h2Options: { settings: { maxConcurrentStreams: 5 } } })
       expect(options.maxConcurrentStreams).toBe(MAX_SETTING)
       expect(options.settings.maxConcurrentStreams).toBe(5)
@@ -198,7 +198,7 @@ describe('toSessionOptions', () => {
 })
 
 describe('toConnections', () => {
-  test.each([
+  it.each([
     [undefined, 4, Number.POSITIVE_INFINITY],
     [null, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
     [1, 1, 1],
@@ -207,7 +207,7 @@ describe('toConnections', () => {
     expect(toConnections({ connections })).toEqual({ sessions, http1 })
   })
 
-  test.each([
+  it.each([
     0,
     -1,
     1.5,
@@ -225,7 +225,7 @@ describe('toConnections', () => {
 })
 
 describe('toAgentOptions', () => {
-  test.each([
+  it.each([
     {},
     { h2c: undefined, maxOrigins: null, factory: null },
     { h2c: null },
@@ -241,48 +241,48 @@ describe('toAgentOptions', () => {
     expect(Object.isFrozen(resolveAgent(options))).toBe(true)
   })
 
-  test.each([1, 5_000, 2 ** 32 - 1])('keeps as many origins as maxOrigins says: %i', (maxOrigins) => {
+  it.each([1, 5_000, 2 ** 32 - 1])('keeps as many origins as maxOrigins says: %i', (maxOrigins) => {
     expect(resolveAgent({ maxOrigins })).toMatchObject({ maxOrigins, keptOrigins: maxOrigins })
   })
 
-  test.each([0, -1, 1.5, 2 ** 32, Number.NaN, '4', true, {}])('refuses maxOrigins %s', (maxOrigins) => {
+  it.each([0, -1, 1.5, 2 ** 32, Number.NaN, '4', true, {}])('refuses maxOrigins %s', (maxOrigins) => {
     expect(toRefusal(() => resolveAgent({ maxOrigins }))).toMatch(
       /^Invalid maxOrigins: got .+, expected a whole number of origins \(or null: any number\) from 1 to 4294967295$/,
     )
   })
 
-  test('keeps a factory as it is', () => {
+  it('keeps a factory as it is', () => {
     const factory = (): Dispatcher => {
       throw new Error('Nothing is made here')
     }
     expect(toAgentOptions({ factory }).factory).toBe(factory)
   })
 
-  test.each([1, 'Pool', true, {}, []])('refuses a factory that is no function: %j', (factory) => {
+  it.each([1, 'Pool', true, {}, []])('refuses a factory that is no function: %j', (factory) => {
     expect(toRefusal(() => resolveAgent({ factory }))).toMatch(
       /^Invalid factory: got .+, expected a function that makes a dispatcher$/,
     )
   })
 
-  test.each([0, 'yes', {}])('refuses h2c %j', (h2c) => {
+  it.each([0, 'yes', {}])('refuses h2c %j', (h2c) => {
     expect(toRefusal(() => resolveAgent({ h2c }))).toMatch(
       /^Invalid h2c: got .+, expected true, false, or a function of the origin$/,
     )
   })
 
-  test('asks an h2c that is a function', () => {
+  it('asks an h2c that is a function', () => {
     const { mayBeHttp2 } = resolveAgent({ h2c: ({ port }: URL) => port === '8080' })
     expect(mayBeHttp2(toOrigin('http://a.example:8080'))).toBe(true)
     expect(mayBeHttp2(toOrigin('http://a.example'))).toBe(false)
   })
 
-  test.each([undefined, null, 1, 'yes'])('refuses an h2c that responds %j', (response) => {
+  it.each([undefined, null, 1, 'yes'])('refuses an h2c that responds %j', (response) => {
     const { mayBeHttp2 } = resolveAgent({ h2c: () => response })
     expect(() => mayBeHttp2(toOrigin('http://a.example'))).toThrow(InvalidReturnValueError)
     expect(() => mayBeHttp2(toOrigin('http://a.example'))).toThrow('expected true or false')
   })
 
-  test.each([
+  it.each([
     [{ useH2c: true }, true, true],
     [{ useH2c: false }, false, true],
     [{ useH2c: true, h2c: false }, false, true],
@@ -296,7 +296,7 @@ describe('toAgentOptions', () => {
     expect(mayBeHttp2(toOrigin('https://a.example'))).toBe(isHttps2)
   })
 
-  test.each(['allowH2', 'useH2c'])('refuses a %s that is no boolean', (name) => {
+  it.each(['allowH2', 'useH2c'])('refuses a %s that is no boolean', (name) => {
     expect(toRefusal(() => resolveAgent({ [name]: 1 }))).toMatch(`Invalid ${name}: got 1`)
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
 
 const MINUTE = 60_000
@@ -19,21 +19,21 @@ describe('PingLedger', () => {
     })
   }
 
-  test('without news › permits one PING, and two strikes', () => {
+  it('without news › permits one PING, and two strikes', () => {
     expect(play([0, 1, 2, 3, 4], true)).toEqual([0, 1, 2])
   })
 
-  test('without news › permits a PING every five minutes while streams are open', () => {
+  it('without news › permits a PING every five minutes while streams are open', () => {
     const times = [0, 1, 2, 5 * MINUTE + 1, 5 * MINUTE + 2, 10 * MINUTE + 2]
     expect(play(times, true)).toEqual([0, 1, 2, 5 * MINUTE + 2, 10 * MINUTE + 2])
   })
 
-  test('without news › permits a PING every two hours while no stream is open', () => {
+  it('without news › permits a PING every two hours while no stream is open', () => {
     const times = [0, 1, 2, 5 * MINUTE + 2, 2 * HOUR + 1, 2 * HOUR + 2]
     expect(play(times, false)).toEqual([0, 1, 2, 2 * HOUR + 2])
   })
 
-  test('after news › permits a PING at any time, and two strikes after it', () => {
+  it('after news › permits a PING at any time, and two strikes after it', () => {
     const ledger = new PingLedger()
     play([0, 1, 2], true, ledger)
     ledger.onNews()
@@ -42,7 +42,7 @@ describe('PingLedger', () => {
     expect([ledger.isFree, ledger.isSpent]).toEqual([false, true])
   })
 
-  test('news that comes while a PING is under way may have been sent before that arrived, and does not count', () => {
+  it('news that comes while a PING is under way may have been sent before that arrived, and does not count', () => {
     const ledger = new PingLedger()
     ledger.onNews()
     ledger.onSent(0, true)
@@ -54,7 +54,7 @@ describe('PingLedger', () => {
     expect(ledger.isFree).toBe(true)
   })
 
-  test('the time between two PINGs runs from the response of the first, since that may have come late', () => {
+  it('the time between two PINGs runs from the response of the first, since that may have come late', () => {
     const ledger = new PingLedger()
     play([0, 0], true, ledger)
     ledger.onSent(0, true)

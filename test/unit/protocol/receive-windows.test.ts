@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toSessionOptions } from '../../../src/options/session-options.ts'
 import type { Windowed } from '../../../src/protocol/receive-windows.ts'
 import { ReceiveWindows } from '../../../src/protocol/receive-windows.ts'
@@ -72,21 +72,21 @@ const GIVEN = { initialWindowSize: 16 * MIB } as const
 
 describe('the stream window', () => {
   describe('when it begins', () => {
-    test('is as large as the caller has set it', () => {
+    it('is as large as the caller has set it', () => {
       expect(make(GIVEN).window.streamWindow).toBe(16 * MIB)
       expect(make({ initialWindowSize: 1 }).window.streamWindow).toBe(1)
     })
 
-    test('has a size that a hundred streams may have, by default', () => {
+    it('has a size that a hundred streams may have, by default', () => {
       expect(make().window.streamWindow).toBe(FIRST)
     })
 
-    test('is smaller when more streams may be opened before it can be changed', () => {
+    it('is smaller when more streams may be opened before it can be changed', () => {
       const sizes = [255, 256, 100_000].map((streams) => make({}, streams).window.streamWindow)
       expect(sizes).toEqual([FIRST, QUARTER, MIN_WINDOW])
     })
 
-    test.each([
+    it.each([
       { largest: 65_535, bound: 65_535, size: 65_535, maxStreams: 3 },
       { largest: 65_536, bound: 65_535, size: 16_385, maxStreams: 3 },
       { largest: 1_000, bound: 65_535, size: 1_000, maxStreams: 65 },
@@ -104,7 +104,7 @@ describe('the stream window', () => {
   })
 
   describe('when there are more streams', () => {
-    test('shrinks once half of the bound is used, and then leaves room for many more', () => {
+    it('shrinks once half of the bound is used, and then leaves room for many more', () => {
       const { window, streams, open } = make(GIVEN)
       open(8)
       expect(window.streamWindow).toBe(16 * MIB)
@@ -122,7 +122,7 @@ describe('the stream window', () => {
       expect(changes).toBeLessThanOrEqual(4)
     })
 
-    test('makes no more room before the peer has acknowledged the change', () => {
+    it('makes no more room before the peer has acknowledged the change', () => {
       const { window, streams } = make(GIVEN)
       while (window.canTake) {
         const stream = new FakeStream()
@@ -137,7 +137,7 @@ describe('the stream window', () => {
       expect(window.canTake).toBe(true)
     })
 
-    test('does not count less for the data that a stream may hold already', () => {
+    it('does not count less for the data that a stream may hold already', () => {
       const { window, streams, open } = make(GIVEN)
       open(8, true)
       // The ninth shrinks it; nine of 16 MiB leave 112.
@@ -149,7 +149,7 @@ describe('the stream window', () => {
       expect(window.canTake).toBe(false)
     })
 
-    test('has room again when one of the streams is closed, once', () => {
+    it('has room again when one of the streams is closed, once', () => {
       const { window, streams, open } = make({ ...GIVEN, maxSessionBuffer: 4 * MIN_WINDOW })
       expect(open(100)).toBe(4)
       const [stream] = streams
@@ -160,7 +160,7 @@ describe('the stream window', () => {
       expect(open(100)).toBe(1)
     })
 
-    test('reports no change when it is the smallest already', () => {
+    it('reports no change when it is the smallest already', () => {
       const { window, open } = make({ initialWindowSize: MIN_WINDOW })
       expect(open(100_000)).toBe(window.maxStreams)
       expect(window.announce()).toBeNull()
@@ -169,7 +169,7 @@ describe('the stream window', () => {
   })
 
   describe('when a stream would be faster with a larger window', () => {
-    test('grows more with fewer streams, up to what all of them may have', () => {
+    it('grows more with fewer streams, up to what all of them may have', () => {
       const sizes = [512, 64, 16, 4, 1].map((count) => {
         const { window, open } = make({}, 100_000)
         open(count)
@@ -182,7 +182,7 @@ describe('the stream window', () => {
       expect(sizes.at(-1)).toBe(LARGEST)
     })
 
-    test('leaves less room at once: the peer may use it from now on', () => {
+    it('leaves less room at once: the peer may use it from now on', () => {
       const { window, streams, open } = make({}, 100_000)
       open(4)
       const { streamWindow: size } = window
@@ -191,14 +191,14 @@ describe('the stream window', () => {
       expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.streamWindow))
     })
 
-    test('never shrinks by it, and reports no change when it is the largest', () => {
+    it('never shrinks by it, and reports no change when it is the largest', () => {
       const { window, open } = make(GIVEN)
       open(1)
       expect(grow(window)).toBe(false)
       expect(window.streamWindow).toBe(16 * MIB)
     })
 
-    test('waits for the ACK of a change before the next one', () => {
+    it('waits for the ACK of a change before the next one', () => {
       const { window, streams, open } = make({}, 100_000)
       open(64)
       expect(grow(window)).toBe(true)
@@ -211,7 +211,7 @@ describe('the stream window', () => {
       expect(grow(window)).toBe(true)
     })
 
-    test('still counts what a stream holds from a larger window', () => {
+    it('still counts what a stream holds from a larger window', () => {
       const { window, streams, open } = make(GIVEN)
       open(8, true)
       open(60)
@@ -246,7 +246,7 @@ describe('the stream window', () => {
       return sizes
     }
 
-    test.each([
+    it.each([
       { what: 'by default', options: {}, largest: LARGEST },
       { what: 'below a round one', options: GIVEN, largest: 16 * MIB },
       { what: 'below a small one', options: { initialWindowSize: 64 * KIB }, largest: 64 * KIB },
@@ -259,14 +259,14 @@ describe('the stream window', () => {
       }
     })
 
-    test('is used as the caller has set it', () => {
+    it('is used as the caller has set it', () => {
       for (const size of [16_384, 65_536, MIB, 16 * MIB]) {
         expect(make({ initialWindowSize: size }).window.streamWindow).toBe(size)
       }
     })
   })
 
-  test('never lets what the peer may have sent exceed the bound, after any opening, closing and reading', () => {
+  it('never lets what the peer may have sent exceed the bound, after any opening, closing and reading', () => {
     let changes = 0
     for (let seed = 1; seed <= 400; seed++) changes += play(seed)
     // Otherwise the test would show nothing.

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ProxyConnectionError } from '../../../src/errors/proxy-errors.ts'
 import type { Http1ConnectListener, Http1Response } from '../../../src/proxy/http1-connect.ts'
 import { Http1Connect } from '../../../src/proxy/http1-connect.ts'
@@ -87,7 +87,7 @@ async function readAll(socket: Socket, length: number): Promise<string> {
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\nVia: 1.1 proxy\r\n\r\n'
 
 describe('CONNECT', () => {
-  test('is sent in the form of RFC 9112 §3.2.3', async () => {
+  it('is sent in the form of RFC 9112 §3.2.3', async () => {
     const { received } = start(['proxy-authorization', 'Basic abc', 'x-a', '1'])
     await nextTurn()
     await nextTurn()
@@ -99,7 +99,7 @@ describe('CONNECT', () => {
 })
 
 describe('a 2xx', () => {
-  test.each(['', 'SERVER'])('is a tunnel at each cut, with %j behind it', async (first) => {
+  it.each(['', 'SERVER'])('is a tunnel at each cut, with %j behind it', async (first) => {
     for (const pieces of toCuts(bytes(ESTABLISHED + first))) {
       const { proxy, socket, notes } = start()
       await sendPieces(proxy, pieces)
@@ -111,7 +111,7 @@ describe('a 2xx', () => {
     }
   })
 
-  test.each([
+  it.each([
     'HTTP/1.1 200\r\n\r\n',
     'HTTP/1.0 200 OK\r\n\r\n',
     'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n',
@@ -124,12 +124,12 @@ describe('a 2xx', () => {
     expect(proxy.destroyed).toBe(false)
   })
 
-  test('values have no white space around them', async () => {
+  it('values have no white space around them', async () => {
     const { notes } = await play('HTTP/1.1 200 OK\r\na:\r\nb: \t \r\nc:\t x y \xa0\t\r\n\r\n')
     expect(notes.raw).toEqual([['a', '', 'b', '', 'c', 'x y \xa0']])
   })
 
-  test('the tunnel belongs to the listener: the exchange hears no more of it', async () => {
+  it('the tunnel belongs to the listener: the exchange hears no more of it', async () => {
     const { notes, exchange, socket, proxy } = await play(ESTABLISHED)
     exchange.cancel()
     expect(socket.destroyed).toBe(false)
@@ -138,7 +138,7 @@ describe('a 2xx', () => {
     expect(notes.events).toEqual(['tunnel 200'])
   })
 
-  test('comes after informational responses, in pieces or in one', async () => {
+  it('comes after informational responses, in pieces or in one', async () => {
     const text = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nlink: x\r\n\r\n${ESTABLISHED}SERVER`
     for (const pieces of toCuts(bytes(text))) {
       const { proxy, socket, notes } = start()
@@ -149,7 +149,7 @@ describe('a 2xx', () => {
     }
   })
 
-  test('comes after thousands of informational responses in one chunk', async () => {
+  it('comes after thousands of informational responses in one chunk', async () => {
     const { notes } = await play('HTTP/1.1 100\r\n\r\n'.repeat(20_000) + ESTABLISHED)
     expect(notes.events).toHaveLength(20_001)
     expect(notes.events.at(-1)).toBe('tunnel 200')
@@ -157,7 +157,7 @@ describe('a 2xx', () => {
 })
 
 describe('what is no response of HTTP/1.1', () => {
-  test.each([
+  it.each([
     ['\r\n\r\n', 'its status line is malformed'],
     ['HTTP/2 200 OK\r\n\r\n', 'its status line is malformed'],
     ['HTTP/1.1 2000 OK\r\n\r\n', 'its status line is malformed'],
@@ -180,7 +180,7 @@ describe('what is no response of HTTP/1.1', () => {
     expect(socket.destroyed).toBe(true)
   })
 
-  test('a header that never ends is cut off', async () => {
+  it('a header that never ends is cut off', async () => {
     const { proxy, notes, socket } = start()
     const piece = Buffer.alloc(1_000, 'x')
     let sent = 0
@@ -195,7 +195,7 @@ describe('what is no response of HTTP/1.1', () => {
 })
 
 describe('a proxy that goes away', () => {
-  test.each(['end', 'reset'] as const)('by %s, after each byte of its header', async (way) => {
+  it.each(['end', 'reset'] as const)('by %s, after each byte of its header', async (way) => {
     for (let length = 0; length < ESTABLISHED.length; length++) {
       const { notes, socket } = await play(ESTABLISHED.slice(0, length), way)
       expect(notes.events).toEqual(['error'])
@@ -208,7 +208,7 @@ describe('a proxy that goes away', () => {
     }
   })
 
-  test('by end, in one read with its 200: the tunnel has it', async () => {
+  it('by end, in one read with its 200: the tunnel has it', async () => {
     const { proxy, socket, notes } = start()
     proxy.end(`${ESTABLISHED}SERVER`)
     await notes.settled
@@ -221,7 +221,7 @@ describe('a proxy that goes away', () => {
 
 describe('a refusal', () => {
   const HEAD = 'HTTP/1.1 407 No\r\nproxy-authenticate: Basic\r\n'
-  test.each([
+  it.each([
     [`${HEAD}content-length: 5\r\n\r\nhello`, 'hello'],
     [`${HEAD}content-length: 0\r\n\r\n`, ''],
     [`${HEAD}transfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n`, 'hello'],
@@ -236,7 +236,7 @@ describe('a refusal', () => {
     }
   })
 
-  test.each(['end', 'reset'] as const)('whose body ends by %s, after each byte', async (way) => {
+  it.each(['end', 'reset'] as const)('whose body ends by %s, after each byte', async (way) => {
     for (const head of ['', 'content-length: 9\r\n']) {
       for (let length = 0; length < 5; length++) {
         const { notes, socket } = await play(`${HEAD}${head}\r\n${'hello'.slice(0, length)}`, way)
@@ -246,7 +246,7 @@ describe('a refusal', () => {
     }
   })
 
-  test('whose listener cancels it gives nothing more', async () => {
+  it('whose listener cancels it gives nothing more', async () => {
     const { proxy, notes, exchange, socket } = start()
     notes.onData = () => exchange.cancel()
     await sendPieces(proxy, [bytes(`${HEAD}content-length: 5\r\n\r\nhello`)])
@@ -256,7 +256,7 @@ describe('a refusal', () => {
 })
 
 describe('cancel()', () => {
-  test('closes the connection, and nothing is heard', async () => {
+  it('closes the connection, and nothing is heard', async () => {
     for (let length = 0; length < ESTABLISHED.length; length++) {
       const { proxy, notes, exchange, socket } = start()
       await sendPieces(proxy, [bytes(ESTABLISHED.slice(0, length))])

@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NoProxy } from '../../../src/proxy/no-proxy.ts'
 
 describe('NO_PROXY', () => {
-  test.each([
+  it.each([
     ['', 'a.test', 443, false],
     ['*', 'a.test', 443, true],
     ['x.test, * ', 'a.test', 443, true],

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors/errors.ts'
 import { EnvHttpProxyAgent, ProxyAgent, Socks5ProxyAgent } from '../../../src/index.ts'
 import type { ResolvedProxyOptions } from '../../../src/proxy/proxy-options.ts'
@@ -27,7 +27,7 @@ function fail(act: () => unknown): Error {
 }
 
 describe("a proxy's URL", () => {
-  test.each([
+  it.each([
     ['http://proxy.test', 'http:', 'proxy.test', 80, 'http://proxy.test'],
     ['http://proxy.test:3128/', 'http:', 'proxy.test', 3128, URI],
     ['HTTPS://Proxy.Test', 'https:', 'proxy.test', 443, 'https://proxy.test'],
@@ -41,16 +41,16 @@ describe("a proxy's URL", () => {
     expect(toProxyTarget('uri', uri).target).toEqual({ protocol, hostname, port, href })
   })
 
-  test('may be an object', () => {
+  it('may be an object', () => {
     expect(toProxyTarget('uri', new URL(URI)).target.href).toBe(URI)
   })
 
-  test('has credentials in percent-encoding', () => {
+  it('has credentials in percent-encoding', () => {
     const { credentials } = toProxyTarget('uri', 'http://me%40home:a%3Ab%2F@proxy.test')
     expect(credentials).toEqual({ username: 'me@home', password: 'a:b/' })
   })
 
-  test.each([
+  it.each([
     ['', 'got ""'],
     [undefined, 'got undefined'],
     [null, 'got null'],
@@ -76,7 +76,7 @@ describe("a proxy's URL", () => {
 })
 
 describe('credentials', () => {
-  test.each([
+  it.each([
     [{}, null],
     [{ token: 'Bearer abc' }, 'Bearer abc'],
     [{ auth: 'bWU6eA==' }, 'Basic bWU6eA=='],
@@ -90,7 +90,7 @@ describe('credentials', () => {
     expect(resolve(options).authorization).toBe(authorization)
   })
 
-  test.each([
+  it.each([
     ['token', 5, 'got 5, expected a string'],
     ['token', Buffer.from('secret'), 'got an object (Buffer), expected a string'],
     ['token', 'Bearer secret\n', 'got a string (not shown), expected a value without line ends'],
@@ -105,12 +105,12 @@ describe('credentials', () => {
     expect(inspect(error)).not.toContain('secret')
   })
 
-  test('token and auth exclude each other', () => {
+  it('token and auth exclude each other', () => {
     const error = fail(() => resolve({ token: 'Bearer secret', auth: 'secret' }))
     expect(error.message).toBe('Invalid auth: expected none together with token')
   })
 
-  test.each([
+  it.each([
     [{}, null],
     [{ uri: 'socks5://me:x@proxy.test' }, { username: 'me', password: 'x' }],
     [
@@ -133,7 +133,7 @@ describe('credentials', () => {
     expect(resolve(options).credentials).toEqual(credentials)
   })
 
-  test.each([
+  it.each([
     [{ uri: 'socks5://:secret@proxy.test' }, 'Invalid username: got 0 bytes'],
     [{ uri: 'socks5://proxy.test', password: 'secret' }, 'Invalid username: got 0 bytes'],
     [{ uri: 'socks5://proxy.test', username: 'é'.repeat(128) }, 'Invalid username: got 256 bytes'],
@@ -150,7 +150,7 @@ describe('credentials', () => {
 })
 
 describe('options', () => {
-  test.each([
+  it.each([
     ['headers', 'x: y', 'Invalid headers: got a string'],
     ['headers', ['x'], 'Invalid headers: got an array, expected a flat array with a value for each name'],
     ['headers', { 'x y': '1' }, 'Invalid header name'],
@@ -168,7 +168,7 @@ describe('options', () => {
     expect(error.message).toContain(text)
   })
 
-  test('that are null count as missing', () => {
+  it('that are null count as missing', () => {
     const names = ['token', 'auth', 'headers', 'proxyTls', 'requestTls', 'proxyTunnel', 'clientFactory']
     const nulls = Object.fromEntries(
       [...names, 'username', 'password', 'connect'].map((name) => [name, null]),
@@ -176,13 +176,13 @@ describe('options', () => {
     expect(resolve(nulls)).toEqual(resolve({}))
   })
 
-  test('for sockets go to the proxy, and for TLS to the origin', () => {
+  it('for sockets go to the proxy, and for TLS to the origin', () => {
     const { proxyTls, requestTls } = resolve({ connect: { ca: 'a', keepAlive: false, family: 4 } })
     expect(proxyTls).toEqual({ keepAlive: false, family: 4 })
     expect(requestTls).toMatchObject({ ca: 'a' })
   })
 
-  test('of the top level for sockets go to the proxy; those of connect and proxyTls win', () => {
+  it('of the top level for sockets go to the proxy; those of connect and proxyTls win', () => {
     const top = { localAddress: '127.0.0.2', autoSelectFamily: false, autoSelectFamilyAttemptTimeout: 10 }
     expect(resolve(top).proxyTls).toEqual(top)
     expect(resolve({ ...top, connect: { localAddress: '127.0.0.3' } }).proxyTls).toMatchObject({
@@ -193,22 +193,22 @@ describe('options', () => {
     })
   })
 
-  test('requestTls replaces connect for TLS with the origin', () => {
+  it('requestTls replaces connect for TLS with the origin', () => {
     expect(resolve({ connect: { ca: 'a' }, requestTls: { ca: 'b' } }).requestTls).toEqual({ ca: 'b' })
   })
 
-  test('of the Agent are passed on, without those of the proxy', () => {
+  it('of the Agent are passed on, without those of the proxy', () => {
     const { agent } = resolve({ token: 'x', username: 'y', engine: 'wire', connect: {}, maxOrigins: 5 })
     expect(agent).toEqual({ engine: 'wire', maxOrigins: 5 })
   })
 })
 
 describe('header fields for the proxy', () => {
-  test('are empty without options', () => {
+  it('are empty without options', () => {
     expect(toProxyHeaders(resolve({}))).toEqual([])
   })
 
-  test.each<[string, () => unknown]>([
+  it.each<[string, () => unknown]>([
     ['an object', () => ({ 'X-A': ['1', '2'] })],
     ['a flat array', () => ['X-A', '1', 'x-a', '2']],
     [
@@ -234,7 +234,7 @@ describe('header fields for the proxy', () => {
     expect(toProxyHeaders(options)).toEqual(expected)
   })
 
-  test('of a function are made anew', () => {
+  it('of a function are made anew', () => {
     let calls = 0
     const options = resolve({ headers: () => ({ 'x-count': ++calls }) })
     expect(calls).toBe(0)
@@ -242,24 +242,24 @@ describe('header fields for the proxy', () => {
     expect(toProxyHeaders(options)).toEqual(['x-count', '2'])
   })
 
-  test('a later change by the caller has no effect', () => {
+  it('a later change by the caller has no effect', () => {
     const headers = ['x-a', '1']
     const options = resolve({ headers })
     headers[1] = '2'
     expect(toProxyHeaders(options)).toEqual(['x-a', '1'])
   })
 
-  test("the token wins over the caller's credentials, in any case", () => {
+  it("the token wins over the caller's credentials, in any case", () => {
     const headers = { 'Proxy-Authorization': 'a' }
     expect(toProxyHeaders(resolve({ headers }))).toEqual(['proxy-authorization', 'a'])
     expect(toProxyHeaders(resolve({ headers, token: 'b' }))).toEqual(['proxy-authorization', 'b'])
   })
 
-  test("have no host: it is the target's", () => {
+  it("have no host: it is the target's", () => {
     expect(toProxyHeaders(resolve({ headers: { Host: 'other.test', 'x-a': '1' } }))).toEqual(['x-a', '1'])
   })
 
-  test('of a function that returns something else', () => {
+  it('of a function that returns something else', () => {
     const of = (made: unknown): Error => fail(() => toProxyHeaders(resolve({ headers: () => made })))
     expect(of(Promise.resolve({ 'x-a': '1' }))).toBeInstanceOf(InvalidReturnValueError)
     expect(of('Bearer secret')).toBeInstanceOf(InvalidArgumentError)
@@ -285,19 +285,19 @@ describe('proxy-authorization among the headers of a request', () => {
     },
   }
   describe.each(Object.entries(FORMS))('in %s', (_form, toHeaders) => {
-    test.each(['proxy-authorization', 'Proxy-Authorization', 'PROXY-AUTHORIZATION'])('as %s', (name) => {
+    it.each(['proxy-authorization', 'Proxy-Authorization', 'PROXY-AUTHORIZATION'])('as %s', (name) => {
       const error = fail(() => withoutCredentials(toHeaders(name) as RequestHeaders))
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toContain("Invalid header 'proxy-authorization'")
       expect(inspect(error)).not.toContain('secret')
     })
 
-    test('and other names pass', () => {
+    it('and other names pass', () => {
       expect(withoutCredentials(toHeaders('proxy-authenticate') as RequestHeaders)).toBeDefined()
     })
   })
 
-  test('an iterator is returned as a list: it is read once', () => {
+  it('an iterator is returned as a list: it is read once', () => {
     expect(withoutCredentials([['a', 'b']].values() as never)).toEqual([['a', 'b']])
     expect(withoutCredentials(null)).toBe(null)
     expect(withoutCredentials(undefined)).toBe(undefined)
@@ -318,7 +318,7 @@ describe('an unknown option', () => {
     vi.restoreAllMocks()
   })
 
-  test.each<[string, (options: object) => ProxyAgent | EnvHttpProxyAgent]>([
+  it.each<[string, (options: object) => ProxyAgent | EnvHttpProxyAgent]>([
     ['ProxyAgent', (options) => new ProxyAgent({ uri: URI, ...options })],
     ['Socks5ProxyAgent', (options) => new Socks5ProxyAgent('socks5://localhost', options)],
     ['EnvHttpProxyAgent', (options) => new EnvHttpProxyAgent({ httpProxy: URI, ...options })],
@@ -333,7 +333,7 @@ describe('an unknown option', () => {
     ])
   })
 
-  test('within proxyTls and requestTls is warned of', () => {
+  it('within proxyTls and requestTls is warned of', () => {
     resolve({ proxyTls: { servernam: 'a' }, requestTls: { rejectUnauthorised: false } })
     expect(heard.toSorted()).toEqual([
       'Unknown option of connect: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
@@ -341,7 +341,7 @@ describe('an unknown option', () => {
     ])
   })
 
-  test('is not warned of when it is known, or one of undici', () => {
+  it('is not warned of when it is known, or one of undici', () => {
     const all = {
       auth: 'x',
       clientFactory: null,
@@ -358,7 +358,7 @@ describe('an unknown option', () => {
 })
 
 describe('the constructors', () => {
-  test.each<[string, () => unknown, string]>([
+  it.each<[string, () => unknown, string]>([
     ['ProxyAgent', () => new ProxyAgent(5 as never), 'Invalid options: got 5'],
     ['ProxyAgent', () => new ProxyAgent({} as never), 'Invalid uri: got undefined'],
     [

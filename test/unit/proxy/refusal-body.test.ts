@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RefusalBody } from '../../../src/proxy/refusal-body.ts'
 import { toCuts } from '../session/connect/proxy-scene.ts'
 
@@ -37,19 +37,19 @@ describe.each<[string, string[], string, string, boolean]>([
   ['chunks that stop', ['transfer-encoding', 'chunked'], '5\r\nhel', 'hel', false],
   ['a coding that is no chunks', ['transfer-encoding', 'x-chunked'], 'hello', 'hello', false],
 ])('a body with %s', (_name, raw, sent, text, isWhole) => {
-  test('is the same at each cut', () => {
+  it('is the same at each cut', () => {
     for (const pieces of toCuts(Buffer.from(sent, 'latin1')))
       expect(receive(raw, pieces)).toEqual({ text, isWhole })
   })
 })
 
 describe('a body', () => {
-  test('with a length of 0 is whole at once', () => {
+  it('with a length of 0 is whole at once', () => {
     expect(new RefusalBody(['content-length', '0']).isWhole).toBe(true)
     expect(new RefusalBody(['transfer-encoding', 'chunked', 'content-length', '0']).isWhole).toBe(false)
   })
 
-  test.each([
+  it.each([
     ['a size that never ends', Buffer.alloc(1_000, '1')],
     ['a size that is none', Buffer.alloc(1_000, 'z')],
     ['an extension that never ends', Buffer.from(`5;${'x'.repeat(1_000)}`)],

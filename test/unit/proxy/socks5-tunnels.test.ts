@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ConnectError, ConnectTimeoutError } from '../../../src/errors/errors.ts'
 import { ProxyConnectionError, Socks5ProxyError } from '../../../src/errors/proxy-errors.ts'
 import { Socks5Tunnels } from '../../../src/proxy/socks5-tunnels.ts'
@@ -62,7 +62,7 @@ async function readAll(tunnel: Duplex, length: number): Promise<string> {
 }
 
 describe('a tunnel', () => {
-  test.each(['', 'SERVER'])('is open at each cut, with %j behind the reply', async (first) => {
+  it.each(['', 'SERVER'])('is open at each cut, with %j behind the reply', async (first) => {
     for (const pieces of toCuts(Buffer.concat([ALL, Buffer.from(first)]))) {
       const scene = open()
       await sendPieces(scene.proxy, pieces)
@@ -81,7 +81,7 @@ describe('a tunnel', () => {
 })
 
 describe('a proxy that goes away', () => {
-  test.each(['end', 'resetAndDestroy'] as const)('by %s(), after each byte', async (way) => {
+  it.each(['end', 'resetAndDestroy'] as const)('by %s(), after each byte', async (way) => {
     for (let length = 0; length < ALL.length; length++) {
       const scene = open()
       await sendPieces(scene.proxy, [ALL.subarray(0, length)])
@@ -94,7 +94,7 @@ describe('a proxy that goes away', () => {
     }
   })
 
-  test('behind a refusal: the refusal is the error', async () => {
+  it('behind a refusal: the refusal is the error', async () => {
     const scene = open()
     scene.proxy.end(Buffer.of(5, 0, 5, 5))
     await scene.settled
@@ -103,7 +103,7 @@ describe('a proxy that goes away', () => {
     expect(scene.socket.destroyed).toBe(true)
   })
 
-  test('is never read from without a limit', async () => {
+  it('is never read from without a limit', async () => {
     const scene = open()
     await sendPieces(scene.proxy, [Buffer.alloc(1_000_000, 5)])
     await scene.settled
@@ -113,7 +113,7 @@ describe('a proxy that goes away', () => {
 })
 
 describe('an abort', () => {
-  test('after each byte closes the connection, and there is no result', async () => {
+  it('after each byte closes the connection, and there is no result', async () => {
     for (let length = 0; length < ALL.length; length++) {
       const scene = open()
       await sendPieces(scene.proxy, [ALL.subarray(0, length)])
@@ -124,7 +124,7 @@ describe('an abort', () => {
     }
   })
 
-  test('before the start, and while the proxy is connected to', async () => {
+  it('before the start, and while the proxy is connected to', async () => {
     const ends = openEnds()
     let isAborted = false
     const connect: Connector = ({ signal }) => {
@@ -148,7 +148,7 @@ describe('an abort', () => {
 })
 
 describe('connectTimeout', () => {
-  test('covers the connection to the proxy', async () => {
+  it('covers the connection to the proxy', async () => {
     const clock = new FakeClock()
     const results: TunnelResult[] = []
     toTunnels(() => {}, clock).open(toTunnelTarget('a.test', 443), new AbortController().signal, (result) =>
@@ -160,7 +160,7 @@ describe('connectTimeout', () => {
     expect(clock.alarms).toBe(0)
   })
 
-  test('covers a proxy that falls silent after each byte, and the TLS behind it', async () => {
+  it('covers a proxy that falls silent after each byte, and the TLS behind it', async () => {
     for (let length = 0; length <= ALL.length; length++) {
       const ends = openEnds()
       const clock = new FakeClock()

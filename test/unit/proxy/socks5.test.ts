@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { Socks5ProxyError } from '../../../src/errors/proxy-errors.ts'
 import { SocksHandshake, toAuthentication, toConnectRequest, toGreeting } from '../../../src/proxy/socks5.ts'
@@ -21,12 +21,12 @@ function fail(act: () => unknown): Error {
 }
 
 describe('the messages of RFC 1928 and RFC 1929', () => {
-  test('greet with the methods that there are credentials for', () => {
+  it('greet with the methods that there are credentials for', () => {
     expect(hex(toGreeting(null))).toBe('050100')
     expect(hex(toGreeting(CREDENTIALS))).toBe('05020200')
   })
 
-  test('have user name and password in UTF-8, by their lengths in bytes', () => {
+  it('have user name and password in UTF-8, by their lengths in bytes', () => {
     expect(hex(toAuthentication(CREDENTIALS))).toBe(
       `0102${hex(Buffer.from('me'))}06${hex(Buffer.from('secret'))}`,
     )
@@ -35,7 +35,7 @@ describe('the messages of RFC 1928 and RFC 1929', () => {
     expect(toAuthentication(long)).toHaveLength(3 + 255 + 255)
   })
 
-  test.each([
+  it.each([
     ['username', { username: '', password: 'secret' }],
     ['username', { username: 'secret'.repeat(43), password: 'x' }],
     ['username', { username: 'ä'.repeat(128), password: 'secret' }],
@@ -47,7 +47,7 @@ describe('the messages of RFC 1928 and RFC 1929', () => {
     expect(inspect(error)).not.toContain('secret')
   })
 
-  test.each([
+  it.each([
     ['127.0.0.1', 80, '05010001 7f000001 0050'],
     ['a.test', 443, `05010003 06${hex(Buffer.from('a.test'))} 01bb`],
     ['::', 1, `05010004 ${'00'.repeat(16)} 0001`],
@@ -62,7 +62,7 @@ describe('the messages of RFC 1928 and RFC 1929', () => {
     expect(hex(toConnectRequest(toTunnelTarget(hostname, port)))).toBe(expected.replaceAll(' ', ''))
   })
 
-  test('have room for a name of 255 bytes, and not of 256', () => {
+  it('have room for a name of 255 bytes, and not of 256', () => {
     expect(toConnectRequest(toTunnelTarget('a'.repeat(255), 1))).toHaveLength(4 + 1 + 255 + 2)
     const error = fail(() => toConnectRequest(toTunnelTarget('a'.repeat(256), 1)))
     expect(error).toBeInstanceOf(InvalidArgumentError)
@@ -81,7 +81,7 @@ const OK: Record<string, string> = {
 const fromHex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
 describe.each(Object.entries(OK))('a handshake whose reply has %s', (_name, reply) => {
-  test.each([
+  it.each([
     ['without credentials', null, '0500', ''],
     ['with credentials that are asked for', CREDENTIALS, '0502', '0100'],
     ['with credentials that are not asked for', CREDENTIALS, '0500', ''],
@@ -109,7 +109,7 @@ describe.each(Object.entries(OK))('a handshake whose reply has %s', (_name, repl
 })
 
 describe('a refusal', () => {
-  test.each([
+  it.each([
     [1, 'general failure of the SOCKS server'],
     [2, 'connection not allowed by ruleset'],
     [3, 'network unreachable'],
@@ -131,7 +131,7 @@ describe('a refusal', () => {
     }
   })
 
-  test.each([
+  it.each([
     ['another version', null, '0400', 'VERSION'],
     ['HTTP', null, Buffer.from('HTTP/1.1 400').toString('hex'), 'VERSION'],
     ['none of the methods', null, '05ff', 'AUTH_REJECTED'],
@@ -152,7 +152,7 @@ describe('a refusal', () => {
     }
   })
 
-  test('of credentials that have no room', () => {
+  it('of credentials that have no room', () => {
     const handshake = new SocksHandshake(TARGET, { username: 'x'.repeat(256), password: '' })
     expect(fail(() => handshake.receive(Buffer.of(5, 2)))).toBeInstanceOf(InvalidArgumentError)
   })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { createSecureContext, TLSSocket } from 'node:tls'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { ProxyConnectionError } from '../../../src/errors/proxy-errors.ts'
 import { toTunnelConnector } from '../../../src/proxy/tunnel-connector.ts'
@@ -60,7 +60,7 @@ async function serve({ proxy }: ProxyEnds): Promise<{ tls: TLSSocket; ca: string
 }
 
 describe('the target', () => {
-  test.each<[Partial<ConnectorOptions>, string]>([
+  it.each<[Partial<ConnectorOptions>, string]>([
     [{}, 'localhost:8443'],
     [{ port: '' }, 'localhost:443'],
     [{ port: '', protocol: 'http:' }, 'localhost:80'],
@@ -72,13 +72,13 @@ describe('the target', () => {
     expect(tunnels.targets[0]?.authority).toBe(authority)
   })
 
-  test('has no brackets in its hostname', () => {
+  it('has no brackets in its hostname', () => {
     expect(toTunnelTarget('::1', 1)).toEqual({ hostname: '::1', port: 1, authority: '[::1]:1' })
   })
 })
 
 describe('a tunnel', () => {
-  test('to an http: origin is the socket', async () => {
+  it('to an http: origin is the socket', async () => {
     const { tunnels, ask } = toScene()
     const ends = openEnds()
     const asked = ask({ protocol: 'http:' })
@@ -86,7 +86,7 @@ describe('a tunnel', () => {
     expect(await asked).toBe(ends.socket)
   })
 
-  test('that was refused fails with the error', async () => {
+  it('that was refused fails with the error', async () => {
     const { tunnels, ask } = toScene()
     const asked = ask()
     const error = new ProxyConnectionError()
@@ -94,7 +94,7 @@ describe('a tunnel', () => {
     await expect(asked).rejects.toBe(error)
   })
 
-  test('to an https: origin has TLS with its ALPN and its server name', async () => {
+  it('to an https: origin has TLS with its ALPN and its server name', async () => {
     const ends = openEnds()
     const { tls, ca } = await serve(ends)
     const { tunnels, ask } = toScene({ ca })
@@ -109,7 +109,7 @@ describe('a tunnel', () => {
     await closed(ends.socket)
   })
 
-  test.each<[string, Partial<ConnectorOptions>, ConnectTlsOptions, string]>([
+  it.each<[string, Partial<ConnectorOptions>, ConnectTlsOptions, string]>([
     ['of the options', {}, { servername: 'one.test' }, 'one.test'],
     ['of the request', { servername: 'two.test' }, { servername: 'one.test' }, 'two.test'],
     ['of the host', { servername: 'localhost' }, { servername: 'one.test' }, 'one.test'],
@@ -123,7 +123,7 @@ describe('a tunnel', () => {
     expect(Reflect.get(tls, 'servername')).toBe(expected)
   })
 
-  test('is closed where TLS cannot begin', async () => {
+  it('is closed where TLS cannot begin', async () => {
     const ends = openEnds()
     const { tunnels, ask } = toScene({ ca: 'no certificate', minVersion: 'x' as never })
     const asked = ask()
@@ -132,7 +132,7 @@ describe('a tunnel', () => {
     await closed(ends.socket)
   })
 
-  test('whose TLS is not trusted is closed', async () => {
+  it('whose TLS is not trusted is closed', async () => {
     const ends = openEnds()
     await serve(ends)
     const { tunnels, ask } = toScene()
@@ -143,7 +143,7 @@ describe('a tunnel', () => {
     await closed(ends.socket)
   })
 
-  test.each([
+  it.each([
     'end',
     'destroy',
     'resetAndDestroy',
@@ -180,12 +180,12 @@ describe('TLS tickets', () => {
     return resumed
   }
 
-  test('are kept by origin, ALPN and server name', async () => {
+  it('are kept by origin, ALPN and server name', async () => {
     const asks = [{}, {}, { ALPNProtocols: ['h2'] }, { port: '1' }, { hostname: '127.0.0.1' }, {}]
     expect(await play({}, asks)).toEqual([false, true, false, false, false, true])
   })
 
-  test('of one client certificate are not used with another', async () => {
+  it('of one client certificate are not used with another', async () => {
     const { cert: ca } = await toCertificate()
     const [one, two] = [createSecureContext({ ca }), createSecureContext({ ca })]
     const contexts = [one, one, two, two]
@@ -196,7 +196,7 @@ describe('TLS tickets', () => {
 })
 
 describe('ref() and unref()', () => {
-  test('reach the tunnel, which has a handle', async () => {
+  it('reach the tunnel, which has a handle', async () => {
     const ends = openEnds()
     await serve(ends)
     const { tunnels, ask } = toScene()

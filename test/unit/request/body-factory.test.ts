@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors/errors.ts'
 import { toBodySource } from '../../../src/request/body.ts'
 import type { FactoryBody } from '../../../src/request/body-source.ts'
@@ -15,11 +15,11 @@ function toFactory(make: () => unknown): FactoryBody {
 
 describe('toBodySource', () => {
   describe('when the body is a function', () => {
-    test('can be sent again, and says nothing of what it will make', () => {
+    it('can be sent again, and says nothing of what it will make', () => {
       expect(toFactory(() => 'abc')).toMatchObject({ length: null, replayable: true, contentType: null })
     })
 
-    test('is not called before an attempt, and once by each', () => {
+    it('is not called before an attempt, and once by each', () => {
       let calls = 0
       const factory = toFactory(() => String(++calls))
       expect(calls).toBe(0)
@@ -28,7 +28,7 @@ describe('toBodySource', () => {
       expect(calls).toBe(2)
     })
 
-    test('is called as a function, not as a method', () => {
+    it('is called as a function, not as a method', () => {
       const seen: unknown[] = []
       toFactory(function (this: unknown) {
         seen.push(this)
@@ -37,11 +37,11 @@ describe('toBodySource', () => {
       expect(seen).toEqual([undefined])
     })
 
-    test.each([null, undefined])('may make none: %s', (body) => {
+    it.each([null, undefined])('may make none: %s', (body) => {
       expect(toFactory(() => body).make()).toBe(NO_BODY)
     })
 
-    test.each<[string, () => unknown, number | null, string | null]>([
+    it.each<[string, () => unknown, number | null, string | null]>([
       ['a string', () => 'é', 2, null],
       ['a Blob', () => new Blob(['abc'], { type: 'a/b' }), 3, 'a/b'],
       [
@@ -59,7 +59,7 @@ describe('toBodySource', () => {
       factory.destroy(null)
     })
 
-    test.each([
+    it.each([
       ['a number', 1, '1'],
       ['an object', {}, 'an object (Object)'],
       ['a promise', Promise.resolve('abc'), 'an object (Promise)'],
@@ -70,7 +70,7 @@ describe('toBodySource', () => {
       expect(() => factory.make()).toThrow(`The body function returned ${got}, expected a string, a Buffer, `)
     })
 
-    test('fails where it makes the same stream twice', async () => {
+    it('fails where it makes the same stream twice', async () => {
       const readable = Readable.from(['abc'])
       const factory = toFactory(() => readable)
       const made = factory.make()
@@ -79,7 +79,7 @@ describe('toBodySource', () => {
       expect(() => factory.make()).toThrow(InvalidArgumentError)
     })
 
-    test('throws what it throws', () => {
+    it('throws what it throws', () => {
       const error = new Error('No such file')
       const factory = toFactory(() => {
         throw error
@@ -87,7 +87,7 @@ describe('toBodySource', () => {
       expect(() => factory.make()).toThrow(error)
     })
 
-    test('ends what was made last, once', () => {
+    it('ends what was made last, once', () => {
       const made: Readable[] = []
       const factory = toFactory(() => {
         const readable = new Readable({ read() {} })
@@ -108,7 +108,7 @@ describe('toBodySource', () => {
       expect(made.map(({ destroyed }) => destroyed)).toEqual([true, true])
     })
 
-    test('tells of the failure of what was made last, and of no other', async () => {
+    it('tells of the failure of what was made last, and of no other', async () => {
       const made: Readable[] = []
       const factory = toFactory(() => {
         const readable = new Readable({ read() {} })

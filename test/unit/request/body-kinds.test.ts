@@ -2,7 +2,7 @@ import { File } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RequestAbortedError } from '../../../src/errors/errors.ts'
 import { toBodySource } from '../../../src/request/body.ts'
 import type { StreamBody } from '../../../src/request/body-source.ts'
@@ -36,16 +36,16 @@ function toIterable(pieces: unknown[]) {
 
 describe('toBodySource', () => {
   describe('when the body is a Blob', () => {
-    test('has its length and its type, and can be sent again', () => {
+    it('has its length and its type, and can be sent again', () => {
       const source = toStream(new Blob(['aé'], { type: 'text/plain;charset=utf-8' }))
       expect(source).toMatchObject({ length: 3, replayable: true, contentType: 'text/plain;charset=utf-8' })
     })
 
-    test('has no type where the Blob has none', () => {
+    it('has no type where the Blob has none', () => {
       expect(toStream(new Blob(['a'])).contentType).toBeNull()
     })
 
-    test.each([
+    it.each([
       ['a Blob', new Blob(['abc', 'def']), 'abcdef'],
       ['a slice of one', new Blob(['abcdef']).slice(2, 4), 'cd'],
       ['a File', new File(['abc'], 'a.txt'), 'abc'],
@@ -55,14 +55,14 @@ describe('toBodySource', () => {
       expect(await read(source)).toBe(text)
     })
 
-    test('takes anything that has what is used of one', async () => {
+    it('takes anything that has what is used of one', async () => {
       const like = { size: 3, type: 'a/b', stream: () => new Blob(['abc']).stream() }
       const source = toStream(like)
       expect(source).toMatchObject({ length: 3, replayable: true, contentType: 'a/b' })
       expect(await read(source)).toBe('abc')
     })
 
-    test('reads it from the start after an attempt that read a part', async () => {
+    it('reads it from the start after an attempt that read a part', async () => {
       const source = toStream(new Blob(['x'.repeat(200_000)]))
       const first = source.open()
       for await (const _chunk of first) break
@@ -70,7 +70,7 @@ describe('toBodySource', () => {
       expect((await read(source)).length).toBe(200_000)
     })
 
-    test('releases the source that an attempt has opened', async () => {
+    it('releases the source that an attempt has opened', async () => {
       const cancelled: unknown[] = []
       const stream = () => new ReadableStream({ cancel: (reason) => void cancelled.push(reason) })
       const source = toStream({ size: 3, type: '', stream })
@@ -86,7 +86,7 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is a FormData', () => {
-    test('is multipart of a known length, the same for each attempt', async () => {
+    it('is multipart of a known length, the same for each attempt', async () => {
       const form = new FormData()
       form.append('a', '1')
       form.append('b', new File(['xyz'], 'b.txt', { type: 'text/plain' }))
@@ -98,7 +98,7 @@ describe('toBodySource', () => {
       expect(await read(source)).toBe(first)
     })
 
-    test('is what it was when the request was made', async () => {
+    it('is what it was when the request was made', async () => {
       const form = new FormData()
       form.append('a', '1')
       const source = toStream(form)
@@ -108,7 +108,7 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is a URLSearchParams', () => {
-    test('is its bytes, with a type', () => {
+    it('is its bytes, with a type', () => {
       const source = toBodySource(new URLSearchParams({ a: '1 2', b: 'é' }))
       expect(source).toMatchObject({
         kind: 'bytes',
@@ -146,27 +146,27 @@ describe('toBodySource', () => {
         }),
       ],
     ]
-    test.each(iterables)('gives its pieces, once, of unknown length: %s', async (_kind, toBody) => {
+    it.each(iterables)('gives its pieces, once, of unknown length: %s', async (_kind, toBody) => {
       const source = toStream(toBody())
       expect(source).toMatchObject({ length: null, replayable: false, contentType: null })
       expect(await read(source)).toBe('abcd')
       expect(() => source.open()).toThrow(RequestAbortedError)
     })
 
-    test('asks it for nothing before it is opened', () => {
+    it('asks it for nothing before it is opened', () => {
       const { told, iterable } = toIterable(['a'])
       const source = toStream(iterable)
       source.destroy(null)
       expect(told).toEqual([])
     })
 
-    test('can not be opened once it is destroyed', () => {
+    it('can not be opened once it is destroyed', () => {
       const source = toStream(['a'])
       source.destroy(null)
       expect(() => source.open()).toThrow('The request body was read or destroyed already')
     })
 
-    test('tells it when the rest isn’t needed', () => {
+    it('tells it when the rest isn’t needed', () => {
       const { told, iterable } = toIterable(['a', 'b', 'c', 'd'])
       const source = toStream(iterable)
       source.open().read()
@@ -176,13 +176,13 @@ describe('toBodySource', () => {
       expect(told.filter((what) => what === 'return')).toHaveLength(1)
     })
 
-    test('does not tell it at its end', async () => {
+    it('does not tell it at its end', async () => {
       const { told, iterable } = toIterable(['a', 'b'])
       expect(await read(toStream(iterable))).toBe('ab')
       expect(told).toEqual(['next', 'next', 'next'])
     })
 
-    test.each([
+    it.each([
       ['null', null, 'null'],
       ['undefined', undefined, 'undefined'],
       ['a number', 1, '1'],
@@ -199,14 +199,14 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is a web stream', () => {
-    test('gives its pieces, once, of unknown length', async () => {
+    it('gives its pieces, once, of unknown length', async () => {
       const source = toStream(new Response('abc').body)
       expect(source).toMatchObject({ length: null, replayable: false, contentType: null })
       expect(await read(source)).toBe('abc')
       expect(() => source.open()).toThrow(RequestAbortedError)
     })
 
-    test('is not locked before it is opened', () => {
+    it('is not locked before it is opened', () => {
       const stream = new ReadableStream()
       const source = toStream(stream)
       expect(stream.locked).toBe(false)
@@ -214,7 +214,7 @@ describe('toBodySource', () => {
       expect(stream.locked).toBe(true)
     })
 
-    test('is released when it was never opened', () => {
+    it('is released when it was never opened', () => {
       const cancelled: unknown[] = []
       const source = toStream(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
       const error = new Error('enough')
@@ -224,14 +224,14 @@ describe('toBodySource', () => {
       expect(() => source.open()).toThrow(RequestAbortedError)
     })
 
-    test('is left alone when other code has locked it in the meantime', () => {
+    it('is left alone when other code has locked it in the meantime', () => {
       const stream = new ReadableStream()
       const source = toStream(stream)
       stream.getReader()
       expect(() => source.destroy(new Error('enough'))).not.toThrow()
     })
 
-    test('is cancelled while a read is pending, a turn later', async () => {
+    it('is cancelled while a read is pending, a turn later', async () => {
       const cancelled: unknown[] = []
       const source = toStream(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
       const error = new Error('enough')
@@ -244,7 +244,7 @@ describe('toBodySource', () => {
       expect(cancelled).toEqual([error])
     })
 
-    test('breaks with its own error', async () => {
+    it('breaks with its own error', async () => {
       const error = new Error('The file is gone')
       const source = toStream(new ReadableStream({ pull: (controller) => controller.error(error) }))
       const broken: Error[] = []
@@ -253,7 +253,7 @@ describe('toBodySource', () => {
       expect(broken).toEqual([error])
     })
 
-    test.each<[string, () => ReadableStream]>([
+    it.each<[string, () => ReadableStream]>([
       [
         'locked',
         () => {
@@ -281,7 +281,7 @@ describe('toBodySource', () => {
   })
 
   describe('when it is watched', () => {
-    test('tells of a failure before it is opened', async () => {
+    it('tells of a failure before it is opened', async () => {
       const readable = new Readable({ read() {} })
       const source = toStream(readable)
       const broken: Error[] = []
@@ -292,7 +292,7 @@ describe('toBodySource', () => {
       expect(broken).toEqual([error])
     })
 
-    test('tells once of one that is destroyed without an error', async () => {
+    it('tells once of one that is destroyed without an error', async () => {
       const readable = new Readable({ read() {} })
       const source = toStream(readable)
       const broken: Error[] = []
@@ -303,7 +303,7 @@ describe('toBodySource', () => {
       expect(broken[0]?.message).toBe('The request body was destroyed before its end')
     })
 
-    test('tells nothing of an end', async () => {
+    it('tells nothing of an end', async () => {
       const source = toStream(Readable.from(['abc']))
       const broken: Error[] = []
       source.watch((error) => broken.push(error))
@@ -312,7 +312,7 @@ describe('toBodySource', () => {
       expect(broken).toEqual([])
     })
 
-    test('tells nothing of what it is destroyed with itself', async () => {
+    it('tells nothing of what it is destroyed with itself', async () => {
       const readable = new Readable({ read() {} })
       const source = toStream(readable)
       const broken: Error[] = []
@@ -323,7 +323,7 @@ describe('toBodySource', () => {
       expect(broken).toEqual([])
     })
 
-    test('tells nothing of an attempt that is over', async () => {
+    it('tells nothing of an attempt that is over', async () => {
       const source = toStream(new Blob(['abc']))
       const broken: Error[] = []
       source.watch((error) => broken.push(error))

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { toBodySource } from '../../../src/request/body.ts'
 import type { BytesBody, StreamBody } from '../../../src/request/body-source.ts'
@@ -21,7 +21,7 @@ function toStream(body: unknown): StreamBody {
 
 describe('toBodySource', () => {
   describe('when there is no body', () => {
-    test.each([null, undefined])('gives the one of all requests without: %s', (body) => {
+    it.each([null, undefined])('gives the one of all requests without: %s', (body) => {
       expect(toBodySource(body)).toBe(NO_BODY)
       expect(NO_BODY).toEqual({
         kind: 'none',
@@ -35,7 +35,7 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is empty', () => {
-    test.each([
+    it.each([
       ['a string', ''],
       ['a Buffer', Buffer.alloc(0)],
       ['an ArrayBuffer', new ArrayBuffer(0)],
@@ -45,7 +45,7 @@ describe('toBodySource', () => {
       expect(toBodySource(body)).toBe(NO_BODY)
     })
 
-    test.each([
+    it.each([
       ['a Blob', new Blob([], { type: 'text/csv' }), 'text/csv'],
       ['a URLSearchParams', new URLSearchParams(), 'application/x-www-form-urlencoded;charset=UTF-8'],
     ])('is none, with the type that it has: %s', (_kind, body, contentType) => {
@@ -53,7 +53,7 @@ describe('toBodySource', () => {
     })
 
     // Only its end will tell; and a form without entries has its last boundary.
-    test.each([
+    it.each([
       ['an array', []],
       ['a Readable', Readable.from([])],
       ['a FormData', new FormData()],
@@ -63,7 +63,7 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is a string', () => {
-    test.each([
+    it.each([
       ['abc', [0x61, 0x62, 0x63]],
       ['é', [0xc3, 0xa9]],
       ['€', [0xe2, 0x82, 0xac]],
@@ -93,20 +93,20 @@ describe('toBodySource', () => {
       ['a SharedArrayBuffer', new SharedArrayBuffer(2), [0, 0]],
     ]
 
-    test.each(views)('gives just those: %s', (_kind, body, bytes) => {
+    it.each(views)('gives just those: %s', (_kind, body, bytes) => {
       const source = toBytes(body)
       expect([...source.bytes]).toEqual(bytes)
       expect(source.length).toBe(bytes.length)
       expect(source.replayable).toBe(true)
     })
 
-    test.each(views)('gives them any number of times: %s', (_kind, body, bytes) => {
+    it.each(views)('gives them any number of times: %s', (_kind, body, bytes) => {
       const source = toBytes(body)
       expect([...source.bytes]).toEqual(bytes)
       expect([...source.bytes]).toEqual(bytes)
     })
 
-    test('does not copy them', () => {
+    it('does not copy them', () => {
       const body = new Uint16Array(memory, 4, 2)
       expect(toBytes(body).bytes.buffer).toBe(memory)
       expect(toBytes(memory).bytes.buffer).toBe(memory)
@@ -114,7 +114,7 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is a Readable', () => {
-    test('gives the very stream, once, of unknown length', async () => {
+    it('gives the very stream, once, of unknown length', async () => {
       const readable = Readable.from([Buffer.from('ab'), Buffer.from('c')])
       const source = toStream(readable)
       expect(source).toMatchObject({ length: null, replayable: false })
@@ -122,7 +122,7 @@ describe('toBodySource', () => {
       expect((await buffer(source.open())).toString()).toBe('abc')
     })
 
-    test('reads nothing by itself', async () => {
+    it('reads nothing by itself', async () => {
       let reads = 0
       const readable = new Readable({ read: () => void reads++ })
       toBodySource(readable)
@@ -132,7 +132,7 @@ describe('toBodySource', () => {
       readable.destroy()
     })
 
-    test('ends it with an error', () => {
+    it('ends it with an error', () => {
       const readable = new Readable({ read() {} })
       const error = new Error('enough')
       toStream(readable).destroy(error)
@@ -140,14 +140,14 @@ describe('toBodySource', () => {
       expect(readable.errored).toBe(error)
     })
 
-    test('ends it without an error', () => {
+    it('ends it without an error', () => {
       const readable = new Readable({ read() {} })
       toStream(readable).destroy(null)
       expect(readable.destroyed).toBe(true)
       expect(readable.errored).toBeNull()
     })
 
-    test('ends it once: the first error counts', () => {
+    it('ends it once: the first error counts', () => {
       const readable = new Readable({ read() {} })
       const source = toStream(readable)
       const error = new Error('first')
@@ -161,13 +161,13 @@ describe('toBodySource', () => {
   describe('when a Readable was touched already', () => {
     const accepted = /^Invalid body: got an object \(Readable\), expected a Readable that was not read from/
 
-    test('refuses one that was read to its end', async () => {
+    it('refuses one that was read to its end', async () => {
       const readable = Readable.from(['abc'])
       await buffer(readable)
       expect(() => toBodySource(readable)).toThrow(accepted)
     })
 
-    test('refuses one that was read from', () => {
+    it('refuses one that was read from', () => {
       const readable = new Readable({ read() {} })
       readable.push('abc')
       readable.read()
@@ -175,12 +175,12 @@ describe('toBodySource', () => {
       readable.destroy()
     })
 
-    test('refuses one that was destroyed', () => {
+    it('refuses one that was destroyed', () => {
       const readable = new Readable({ read() {} }).destroy()
       expect(() => toBodySource(readable)).toThrow(accepted)
     })
 
-    test('takes one that holds unread data', async () => {
+    it('takes one that holds unread data', async () => {
       const readable = new Readable({ read() {} })
       readable.push('abc')
       readable.push(null)
@@ -200,7 +200,7 @@ describe('toBodySource', () => {
       process.setUncaughtExceptionCaptureCallback(null)
     })
 
-    test('keeps the error for who opens it', async () => {
+    it('keeps the error for who opens it', async () => {
       const readable = new Readable({ read() {} })
       const error = new Error('The file is gone')
       const source = toStream(readable)
@@ -210,7 +210,7 @@ describe('toBodySource', () => {
       expect(source.open().errored).toBe(error)
     })
 
-    test('would be uncaught otherwise', async () => {
+    it('would be uncaught otherwise', async () => {
       const error = new Error('The file is gone')
       new Readable({ read() {} }).destroy(error)
       await setImmediate()
@@ -219,7 +219,7 @@ describe('toBodySource', () => {
   })
 
   describe('when the body is anything else', () => {
-    test.each([
+    it.each([
       ['a number', 1, 'got 1'],
       ['true', true, 'got true'],
       ['a symbol', Symbol('s'), 'got Symbol(s)'],

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   ChunkReadable,
   IteratorSource,
@@ -34,7 +34,7 @@ async function read(readable: ChunkReadable): Promise<string> {
 }
 
 describe('toBytes', () => {
-  test.each<[string, unknown, number[]]>([
+  it.each<[string, unknown, number[]]>([
     ['a string, as UTF-8', 'é', [0xc3, 0xa9]],
     ['a Buffer', Buffer.from([1, 2]), [1, 2]],
     ['a view, and just what it covers', new Uint16Array(new Uint8Array([1, 2, 3, 4]).buffer, 2, 1), [3, 4]],
@@ -45,13 +45,13 @@ describe('toBytes', () => {
     expect([...toChunk(value)]).toEqual(bytes)
   })
 
-  test('does not copy them', () => {
+  it('does not copy them', () => {
     const bytes = new Uint8Array(2)
     expect(toBytes(bytes)).toBe(bytes)
     expect(toBytes(bytes.buffer)?.buffer).toBe(bytes.buffer)
   })
 
-  test.each([null, undefined, 1, true, {}, [1]])('gives nothing of anything else: %j', (value) => {
+  it.each([null, undefined, 1, true, {}, [1]])('gives nothing of anything else: %j', (value) => {
     expect(toBytes(value)).toBeNull()
     expect(() => toChunk(value)).toThrow(TypeError)
     expect(() => toChunk(value)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }))
@@ -63,7 +63,7 @@ describe('toBytes', () => {
 
 describe('IteratorSource', () => {
   describe('when it is stopped', () => {
-    test('tells the iterator, once', () => {
+    it('tells the iterator, once', () => {
       let returns = 0
       const source = new IteratorSource({
         next: () => ({ done: false, value: 'a' }),
@@ -75,12 +75,12 @@ describe('IteratorSource', () => {
       expect(returns).toBe(1)
     })
 
-    test('does without an iterator that wants to hear nothing', () => {
+    it('does without an iterator that wants to hear nothing', () => {
       const source = new IteratorSource(['a'].values())
       expect(() => source.stop()).not.toThrow()
     })
 
-    test('takes no notice of what it throws', () => {
+    it('takes no notice of what it throws', () => {
       const source = new IteratorSource({
         next: () => ({ done: false, value: 'a' }),
         return: () => {
@@ -90,7 +90,7 @@ describe('IteratorSource', () => {
       expect(() => source.stop()).not.toThrow()
     })
 
-    test('takes no notice of what it rejects with', async () => {
+    it('takes no notice of what it rejects with', async () => {
       const source = new IteratorSource({
         next: async () => ({ done: false, value: 'a' }),
         return: () => Promise.reject(new Error('It does not want to end')),
@@ -103,7 +103,7 @@ describe('IteratorSource', () => {
   })
 
   describe('when it is stopped from inside the iterator', () => {
-    test('tells it after it has given its piece, and not while it runs', () => {
+    it('tells it after it has given its piece, and not while it runs', () => {
       const told: string[] = []
       const source: IteratorSource = new IteratorSource({
         next: () => {
@@ -120,7 +120,7 @@ describe('IteratorSource', () => {
       expect(told).toEqual(['gives', 'returns'])
     })
 
-    test('tells it too when it throws then', () => {
+    it('tells it too when it throws then', () => {
       const told: string[] = []
       const source: IteratorSource = new IteratorSource({
         next: () => {
@@ -139,13 +139,13 @@ describe('IteratorSource', () => {
 })
 
 describe('ReaderSource', () => {
-  test('gives what the stream gives', async () => {
+  it('gives what the stream gives', async () => {
     const source = new ReaderSource(new Response('abc').body ?? new ReadableStream())
     expect(Buffer.from((await source.next()).value as Uint8Array).toString()).toBe('abc')
     expect(await source.next()).toMatchObject({ done: true })
   })
 
-  test('cancels it once, with the reason, also while a read is pending', async () => {
+  it('cancels it once, with the reason, also while a read is pending', async () => {
     const cancelled: unknown[] = []
     const source = new ReaderSource(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
     const reason = new Error('enough')
@@ -157,7 +157,7 @@ describe('ReaderSource', () => {
     expect(await pending).toMatchObject({ done: true })
   })
 
-  test('takes no notice of a stream that does not want to be cancelled', async () => {
+  it('takes no notice of a stream that does not want to be cancelled', async () => {
     const source = new ReaderSource(
       new ReadableStream({ cancel: () => Promise.reject(new Error('It does not want to end')) }),
     )
@@ -169,12 +169,12 @@ describe('ReaderSource', () => {
 })
 
 describe('PartsSource', () => {
-  test('gives bytes and blobs one after another, empty ones too', async () => {
+  it('gives bytes and blobs one after another, empty ones too', async () => {
     const parts = [Buffer.from('a'), new Blob(['bc', 'd']), new Blob([]), Buffer.alloc(0), Buffer.from('e')]
     expect(await read(new ChunkReadable(new PartsSource(parts)))).toBe('abcde')
   })
 
-  test('opens a blob when its turn comes', async () => {
+  it('opens a blob when its turn comes', async () => {
     const opened: string[] = []
     const toBlob = (name: string) => ({
       size: 1,
@@ -192,7 +192,7 @@ describe('PartsSource', () => {
     expect(opened).toEqual(['a', 'b'])
   })
 
-  test('releases the blob that is being read, and opens no other', async () => {
+  it('releases the blob that is being read, and opens no other', async () => {
     const told: string[] = []
     const toBlob = (name: string) => ({
       size: 1,
@@ -212,7 +212,7 @@ describe('PartsSource', () => {
 
 describe('ChunkReadable', () => {
   describe('when its reader is slow', () => {
-    test('asks for one piece at a time', async () => {
+    it('asks for one piece at a time', async () => {
       let asked = 0
       const { readable } = open(function* () {
         for (;;) yield String(++asked)
@@ -224,7 +224,7 @@ describe('ChunkReadable', () => {
       readable.destroy()
     })
 
-    test('does not ask again while a piece is on its way', async () => {
+    it('does not ask again while a piece is on its way', async () => {
       let running = 0
       let most = 0
       const { readable } = open(async function* () {
@@ -241,7 +241,7 @@ describe('ChunkReadable', () => {
   })
 
   describe('when its source throws', () => {
-    test.each<[string, () => Iterator<unknown> | AsyncIterator<unknown>]>([
+    it.each<[string, () => Iterator<unknown> | AsyncIterator<unknown>]>([
       [
         'a generator',
         // biome-ignore lint/correctness/useYield: it throws before it has anything to give.
@@ -262,7 +262,7 @@ describe('ChunkReadable', () => {
       expect(errors).toEqual([new Error('The file is gone')])
     })
 
-    test('breaks with an Error, whatever was thrown', async () => {
+    it('breaks with an Error, whatever was thrown', async () => {
       // biome-ignore lint/correctness/useYield: it throws before it has anything to give.
       const { readable } = open(function* () {
         throw 'oops'
@@ -274,7 +274,7 @@ describe('ChunkReadable', () => {
   describe('when a generator aborts its own request', () => {
     const reason = new Error('enough')
 
-    test('is told to return after it has yielded', async () => {
+    it('is told to return after it has yielded', async () => {
       const told: string[] = []
       const { readable, errors } = open(function* (self) {
         try {
@@ -292,7 +292,7 @@ describe('ChunkReadable', () => {
       expect(errors).toEqual([reason])
     })
 
-    test('is told to return after it has yielded, when it is async', async () => {
+    it('is told to return after it has yielded, when it is async', async () => {
       const told: string[] = []
       const { readable, errors } = open(async function* (self) {
         try {
@@ -314,7 +314,7 @@ describe('ChunkReadable', () => {
       expect(errors).toEqual([reason])
     })
 
-    test('breaks with the reason, and not with what it throws then', async () => {
+    it('breaks with the reason, and not with what it throws then', async () => {
       // biome-ignore lint/correctness/useYield: it throws before it has anything to give.
       const { readable, errors } = open(function* (self) {
         self().destroy(reason)

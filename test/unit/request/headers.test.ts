@@ -1,5 +1,5 @@
 import { Headers as UndiciHeaders } from 'undici'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import type { HeaderTarget } from '../../../src/request/headers.ts'
 import {
@@ -60,7 +60,7 @@ function toForms(pairs: [string, unknown][]): [string, unknown][] {
 
 describe('addHeaders', () => {
   describe('when there are no headers', () => {
-    test.each([
+    it.each([
       ['null', null],
       ['undefined', undefined],
       ['an empty object', {}],
@@ -79,7 +79,7 @@ describe('addHeaders', () => {
       ['X-List', ['a', 'b']],
       ['x-number', 3],
     ]
-    test.each(toForms(pairs))('adds them in lower case, in their order: %s', (_form, headers) => {
+    it.each(toForms(pairs))('adds them in lower case, in their order: %s', (_form, headers) => {
       expect(toWire(headers)).toEqual([
         ['x-b', '1'],
         ['x-a', 'two'],
@@ -95,7 +95,7 @@ describe('addHeaders', () => {
       ['X-B', '3'],
       ['Set-Cookie', 'b=2'],
     ]
-    test.each([
+    it.each([
       ['the global one', new Headers(init)],
       ["undici's", new UndiciHeaders(init)],
     ])('adds what a Headers gives: %s', (_whose, headers) => {
@@ -106,13 +106,13 @@ describe('addHeaders', () => {
       ])
     })
 
-    test('leaves inherited fields out', () => {
+    it('leaves inherited fields out', () => {
       expect(toWire(Object.create({ inherited: '1' }, { own: { value: '2', enumerable: true } }))).toEqual([
         ['own', '2'],
       ])
     })
 
-    test('does not change them', () => {
+    it('does not change them', () => {
       const list = ['a', 'b']
       const headers = { 'X-List': list, 'x-list': 'c', Connection: 'close' }
       expect(toWire(headers)).toEqual([['x-list', ['a', 'b', 'c']]])
@@ -121,7 +121,7 @@ describe('addHeaders', () => {
   })
 
   describe('when the headers have no such form', () => {
-    test.each([
+    it.each([
       [
         'a string',
         'a: 1',
@@ -142,7 +142,7 @@ describe('addHeaders', () => {
   })
 
   describe('when a value is no string', () => {
-    test.each([
+    it.each([
       ['null', null, [['x', '']]],
       ['0', 0, [['x', '0']]],
       ['a number', 1.5, [['x', '1.5']]],
@@ -158,7 +158,7 @@ describe('addHeaders', () => {
       expect(toWire(['x', value])).toEqual(wire)
     })
 
-    test.each([
+    it.each([
       ['an object', {}, 'an object (Object)'],
       ['a Buffer', Buffer.from('a'), 'an object (Buffer)'],
       ['a symbol', Symbol('s'), 'Symbol(s)'],
@@ -173,7 +173,7 @@ describe('addHeaders', () => {
   })
 
   describe('when a value has characters that no field may have', () => {
-    test.each([
+    it.each([
       '\r',
       '\n',
       '\r\n',
@@ -201,7 +201,7 @@ describe('addHeaders', () => {
       }
     })
 
-    test.each([
+    it.each([
       '\t',
       ' ',
       '!',
@@ -219,7 +219,7 @@ describe('addHeaders', () => {
   })
 
   describe('when a value has white space around it', () => {
-    test.each([
+    it.each([
       [' a', 'a'],
       ['a ', 'a'],
       ['\ta', 'a'],
@@ -238,7 +238,7 @@ describe('addHeaders', () => {
 
   describe('when a value has much white space inside', () => {
     // A pattern that looks for the outer white space alone takes seconds here, and 4 times as long for twice the value.
-    test('does not take long over it', () => {
+    it('does not take long over it', () => {
       const value = `a${' '.repeat(60_000)}a`
       const start = performance.now()
       expect(toWire({ x: `${value} ` })).toEqual([['x', value]])
@@ -249,29 +249,29 @@ describe('addHeaders', () => {
   describe('when a field is large', () => {
     const fits = 'é'.repeat(MAX_REQUEST_FIELD_SIZE - 'x-name'.length)
 
-    test('takes 64 KiB of name and value, each character a byte', () => {
+    it('takes 64 KiB of name and value, each character a byte', () => {
       expect(MAX_REQUEST_FIELD_SIZE).toBe(65_536)
       expect(toWire({ 'X-Name': fits })).toEqual([['x-name', fits]])
     })
 
-    test('refuses a byte more, and does not repeat the value', () => {
+    it('refuses a byte more, and does not repeat the value', () => {
       expect(toRefusal({ 'X-Name': `${fits}a` })).toBe(
         'Invalid header "x-name": its field has 65537 bytes, expected at most 65536',
       )
     })
 
-    test('does not count the white space that it trims', () => {
+    it('does not count the white space that it trims', () => {
       expect(toWire({ 'X-Name': ` ${fits}\t` })).toEqual([['x-name', fits]])
     })
 
-    test('counts each value of a name for itself', () => {
+    it('counts each value of a name for itself', () => {
       expect(toWire({ 'x-name': [fits, fits] })).toEqual([['x-name', [fits, fits]]])
       expect(toRefusal({ 'x-name': ['a', `${fits}a`] })).toContain('its field has 65537 bytes')
     })
   })
 
   describe('when a name is no token', () => {
-    test.each([
+    it.each([
       '',
       ' ',
       'a b',
@@ -296,7 +296,7 @@ describe('addHeaders', () => {
       }
     })
 
-    test.each([
+    it.each([
       ['a number', 1, '1'],
       ['null', null, 'null'],
       ['a symbol', Symbol('s'), 'Symbol(s)'],
@@ -306,7 +306,7 @@ describe('addHeaders', () => {
       expect(toRefusal(new Map([[name, '1']]))).toBe(`Invalid header name: got ${got}, expected a string`)
     })
 
-    test.each([
+    it.each([
       ':method',
       ':path',
       ':authority',
@@ -322,7 +322,7 @@ describe('addHeaders', () => {
   })
 
   describe('when a name is a token', () => {
-    test.each([
+    it.each([
       "!#$%&'*+-.^_`|~",
       '0',
       'X_Y',
@@ -333,32 +333,32 @@ describe('addHeaders', () => {
       expect(toWire([name, '1', name, '2'])).toEqual([[name.toLowerCase(), ['1', '2']]])
     })
 
-    test('takes a long one', () => {
+    it('takes a long one', () => {
       expect(toWire({ [`X-${'A'.repeat(1_000)}`]: '1' })).toEqual([[`x-${'a'.repeat(1_000)}`, '1']])
     })
 
-    test('takes ever more of them', () => {
+    it('takes ever more of them', () => {
       for (let i = 0; i < 3_000; i++) expect(toWire([`X-${i}`, '1'])).toEqual([[`x-${i}`, '1']])
       expect(toRefusal(['a b', '1'])).toContain('expected a token')
     })
   })
 
   describe('when a name is __proto__', () => {
-    test.each(
+    it.each(
       toForms([['__proto__', 'polluted']]),
     )('takes it for a name like any other: %s', (_form, headers) => {
       expect(add(headers).wire).toEqual(['__proto__', 'polluted'])
       expect(Object.getPrototypeOf({})).toBe(Object.prototype)
     })
 
-    test('takes it from JSON', () => {
+    it('takes it from JSON', () => {
       const { wire } = add(JSON.parse('{ "__proto__": ["a", "b"], "x": "1" }'))
       expect(wire).toEqual(['__proto__', 'a', '__proto__', 'b', 'x', '1'])
     })
   })
 
   describe('when a field speaks of an HTTP/1.1 connection', () => {
-    test.each([
+    it.each([
       ['connection', 'close'],
       ['Connection', 'keep-alive'],
       ['CONNECTION', 'Keep-Alive'],
@@ -379,13 +379,13 @@ describe('addHeaders', () => {
       ])
     })
 
-    test.each(['', 'close;', 'close,', 'two words'])('refuses connection: %j', (value) => {
+    it.each(['', 'close;', 'close,', 'two words'])('refuses connection: %j', (value) => {
       expect(toRefusal({ Connection: value })).toBe(
         `Invalid header 'connection': got "${value}", expected tokens, separated by commas (RFC 9110 §7.6.1)`,
       )
     })
 
-    test.each([
+    it.each([
       'Transfer-Encoding',
       'transfer-encoding',
       'Upgrade',
@@ -397,14 +397,14 @@ describe('addHeaders', () => {
       )
     })
 
-    test.each(['gzip', 'trailers, deflate', 'trailers;q=0.5', ''])('refuses te: %j', (value) => {
+    it.each(['gzip', 'trailers, deflate', 'trailers;q=0.5', ''])('refuses te: %j', (value) => {
       expect(toRefusal({ TE: value })).toBe(
         `Invalid header 'te': got "${value}", expected 'trailers', which is all that HTTP/2 allows (RFC 9113 §8.2.2)`,
       )
     })
 
     // node:http2 compares with 'trailers', and throws ERR_HTTP2_INVALID_CONNECTION_HEADERS at anything else.
-    test.each([
+    it.each([
       ['as it is', 'trailers'],
       ['in capitals', 'Trailers'],
       ['trimmed', ' trailers '],
@@ -416,7 +416,7 @@ describe('addHeaders', () => {
   })
 
   describe('when host is given', () => {
-    test.each([
+    it.each([
       'example.com',
       'example.com:8443',
       '[::1]:8080',
@@ -430,7 +430,7 @@ describe('addHeaders', () => {
       })
     })
 
-    test.each([
+    it.each([
       [{ host: ['a', 'b'] }],
       [{ host: ['a', 'a'] }],
       [{ host: 'a', Host: 'b' }],
@@ -439,7 +439,7 @@ describe('addHeaders', () => {
       expect(toRefusal(headers)).toMatch(/^Invalid header 'host': got "[ab]", expected one value$/)
     })
 
-    test.each([
+    it.each([
       ['', ''],
       ['a b', 'a b'],
       ['a\tb', 'a\tb'],
@@ -468,7 +468,7 @@ describe('addHeaders', () => {
   })
 
   describe('when content-length is given', () => {
-    test.each([
+    it.each([
       ['0', 0],
       ['5', 5],
       [5, 5],
@@ -483,7 +483,7 @@ describe('addHeaders', () => {
       })
     })
 
-    test.each([
+    it.each([
       '',
       '-1',
       '+5',
@@ -502,13 +502,13 @@ describe('addHeaders', () => {
       )
     })
 
-    test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 1e21, null, true])('refuses %d', (value) => {
+    it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 1e21, null, true])('refuses %d', (value) => {
       expect(toRefusal({ 'content-length': value })).toMatch(
         /^Invalid header 'content-length': got ".*", expected a whole number of bytes$/,
       )
     })
 
-    test.each([[['5', '5']], [['0', '5']]])('refuses several: %j', (value) => {
+    it.each([[['5', '5']], [['0', '5']]])('refuses several: %j', (value) => {
       expect(toRefusal({ 'content-length': value })).toBe(
         'Invalid header \'content-length\': got "5", expected one value',
       )
@@ -516,14 +516,14 @@ describe('addHeaders', () => {
   })
 
   describe('when a name comes several times', () => {
-    test('keeps the values apart, in their order', () => {
+    it('keeps the values apart, in their order', () => {
       expect(toWire(['x-a', '1', 'x-b', '2', 'X-A', '3', 'x-a', ['4', '5']])).toEqual([
         ['x-a', ['1', '3', '4', '5']],
         ['x-b', '2'],
       ])
     })
 
-    test.each([
+    it.each([
       'accept',
       'cookie',
       'x-forwarded-for',
@@ -535,7 +535,7 @@ describe('addHeaders', () => {
       expect(toWire({ [name]: ['a', 'b'] })).toEqual([[name, ['a', 'b']]])
     })
 
-    test.each([
+    it.each([
       'access-control-allow-credentials',
       'access-control-max-age',
       'access-control-request-method',
@@ -580,14 +580,14 @@ describe('addHeaders', () => {
 
 describe('toRawHeaders', () => {
   describe('when there is nothing', () => {
-    test.each([null, undefined])('gives an empty array, a new one each time: %s', (headers) => {
+    it.each([null, undefined])('gives an empty array, a new one each time: %s', (headers) => {
       expect(toRawHeaders(headers)).toEqual([])
       expect(toRawHeaders(headers)).not.toBe(toRawHeaders(headers))
     })
   })
 
   describe('when it is an object', () => {
-    test('gives a pair for each value', () => {
+    it('gives a pair for each value', () => {
       expect(toRawHeaders({ 'X-A': '1', 'set-cookie': ['a=1', 'b=2'], 'x-b': '' })).toEqual([
         ...['X-A', '1'],
         ...['set-cookie', 'a=1', 'set-cookie', 'b=2'],
@@ -595,11 +595,11 @@ describe('toRawHeaders', () => {
       ])
     })
 
-    test('leaves undefined, empty lists and pseudo-headers out', () => {
+    it('leaves undefined, empty lists and pseudo-headers out', () => {
       expect(toRawHeaders({ ':status': '200', a: undefined, b: [], c: '1' })).toEqual(['c', '1'])
     })
 
-    test('takes one without a prototype', () => {
+    it('takes one without a prototype', () => {
       const headers: Record<string, string> = Object.create(null)
       headers.a = '1'
       headers.__proto__ = '2'
@@ -608,7 +608,7 @@ describe('toRawHeaders', () => {
   })
 
   describe('when it is a flat array', () => {
-    test('keeps order, duplicates and case', () => {
+    it('keeps order, duplicates and case', () => {
       expect(toRawHeaders(['b', '1', 'A', '2', 'b', '3', 'b', '1'])).toEqual([
         'b',
         '1',
@@ -621,34 +621,34 @@ describe('toRawHeaders', () => {
       ])
     })
 
-    test('leaves pseudo-headers out', () => {
+    it('leaves pseudo-headers out', () => {
       expect(toRawHeaders([':status', '200', 'a', '1', ':x', ':y', 'b', ':z'])).toEqual(['a', '1', 'b', ':z'])
       expect(
         toRawHeaders([Buffer.from(':status'), Buffer.from('200'), Buffer.from('a'), Buffer.from('1')]),
       ).toEqual(['a', '1'])
     })
 
-    test('reads Buffers as ISO-8859-1', () => {
+    it('reads Buffers as ISO-8859-1', () => {
       const bytes = Uint8Array.of(0x20, 0xe9, 0xff, 0x20)
       expect(
         toRawHeaders([Buffer.from('X-A'), Buffer.from([0xe9, 0x80]), Buffer.from('b'), bytes.subarray(1, 3)]),
       ).toEqual(['X-A', 'é\x80', 'b', 'éÿ'])
     })
 
-    test('gives a pair for each value of a list', () => {
+    it('gives a pair for each value of a list', () => {
       expect(toRawHeaders(['set-cookie', ['a=1', Buffer.from('b=2')], 'c', '1'])).toEqual([
         ...['set-cookie', 'a=1', 'set-cookie', 'b=2'],
         ...['c', '1'],
       ])
     })
 
-    test('leaves out a name without a value', () => {
+    it('leaves out a name without a value', () => {
       expect(toRawHeaders(['a', '1', 'b'])).toEqual(['a', '1'])
     })
   })
 
   describe('when what it gave is changed', () => {
-    test.each([
+    it.each([
       ['a flat array', ['a', '1', 'b', '2']],
       ['an object', { a: '1', b: '2' }],
     ])('leaves the source as it was: %s', (_kind, source) => {
@@ -666,7 +666,7 @@ describe('all headers of a request together', () => {
   const ofHundreds = (count: number) =>
     Array.from({ length: count }, (_, i) => [`n${String(i).padStart(4, '0')}`, 'v'.repeat(63)])
 
-  test('may have 136 KiB, and no more', () => {
+  it('may have 136 KiB, and no more', () => {
     const count = Math.floor(MAX_REQUEST_HEADER_SIZE / 100)
     expect(toWire(ofHundreds(count))).toHaveLength(count)
     expect(toRefusal(ofHundreds(count + 1))).toBe('Invalid headers: they have more than 139264 bytes in all')

@@ -1,7 +1,7 @@
 import { File } from 'node:buffer'
 import { buffer } from 'node:stream/consumers'
 import { FormData as UndiciFormData } from 'undici'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { ChunkReadable, PartsSource } from '../../../src/request/chunk-source.ts'
 import type { Multipart } from '../../../src/request/multipart.ts'
@@ -31,13 +31,13 @@ async function toText(multipart: Multipart): Promise<string> {
 
 describe('toMultipart', () => {
   describe('when the form is empty', () => {
-    test('is its end alone', async () => {
+    it('is its end alone', async () => {
       expect(await toText(toMultipart(new FormData()))).toBe('--B--\r\n')
     })
   })
 
   describe('when it has strings', () => {
-    test('gives a part for each, in their order, duplicates too', async () => {
+    it('gives a part for each, in their order, duplicates too', async () => {
       const form = toForm([
         ['a', '1'],
         ['b', ''],
@@ -51,7 +51,7 @@ describe('toMultipart', () => {
       )
     })
 
-    test.each([
+    it.each([
       ['a\nb', 'a\r\nb'],
       ['a\rb', 'a\r\nb'],
       ['a\r\nb', 'a\r\nb'],
@@ -63,7 +63,7 @@ describe('toMultipart', () => {
   })
 
   describe('when a name could end the quoted string', () => {
-    test.each([
+    it.each([
       ['a"b', 'a%22b'],
       ['a\nb', 'a%0D%0Ab'],
       ['a\rb', 'a%0D%0Ab'],
@@ -78,7 +78,7 @@ describe('toMultipart', () => {
       expect(text).toBe(`--B\r\nContent-Disposition: form-data; name="${sent}"\r\n\r\n1\r\n--B--\r\n`)
     })
 
-    test.each([
+    it.each([
       ['a"b.txt', 'a%22b.txt'],
       ['a\nb', 'a%0Ab'],
       ['a\rb', 'a%0Db'],
@@ -90,7 +90,7 @@ describe('toMultipart', () => {
   })
 
   describe('when it has files', () => {
-    test.each<[string, Blob, string, string]>([
+    it.each<[string, Blob, string, string]>([
       ['a type', new Blob(['a\nb'], { type: 'text/plain' }), 'a.txt', 'text/plain'],
       ['no type', new Blob(['a\nb']), 'a.txt', 'application/octet-stream'],
     ])('gives name, type and content, untouched: %s', async (_what, blob, fileName, type) => {
@@ -99,12 +99,12 @@ describe('toMultipart', () => {
       )
     })
 
-    test("names one without a name 'blob'", async () => {
+    it("names one without a name 'blob'", async () => {
       const form = { entries: () => [['f', new Blob(['a'])] as [string, unknown]], getAll: () => [] }
       expect(await toText(toMultipart(form))).toContain('; filename="blob"\r\n')
     })
 
-    test('does not read them before it is sent', () => {
+    it('does not read them before it is sent', () => {
       let opened = 0
       const file = {
         size: 1,
@@ -120,7 +120,7 @@ describe('toMultipart', () => {
   })
 
   describe('when an entry is neither', () => {
-    test.each([
+    it.each([
       ['a number', 1, '1'],
       ['null', null, 'null'],
       ['an object', {}, 'an object (Object)'],
@@ -134,13 +134,13 @@ describe('toMultipart', () => {
   })
 
   describe('when its boundary is chosen', () => {
-    test('is one that RFC 2046 allows, and that needs no quotes', () => {
+    it('is one that RFC 2046 allows, and that needs no quotes', () => {
       expect(toMultipart(new FormData()).contentType).toMatch(
         /^multipart\/form-data; boundary=[-\w]{1,69}[^\s-]$/,
       )
     })
 
-    test('is another one for each form', () => {
+    it('is another one for each form', () => {
       expect(toMultipart(new FormData()).contentType).not.toBe(toMultipart(new FormData()).contentType)
     })
   })
@@ -184,17 +184,17 @@ describe('toMultipart', () => {
   ]
 
   describe.each(forms)('when it is read back: %s', (_what, entries) => {
-    test('has exactly the length that it says', async () => {
+    it('has exactly the length that it says', async () => {
       const multipart = toMultipart(toForm(entries))
       expect((await toBytes(multipart)).length).toBe(multipart.length)
     })
 
-    test('is the same each time', async () => {
+    it('is the same each time', async () => {
       const multipart = toMultipart(toForm(entries))
       expect((await toBytes(multipart)).equals(await toBytes(multipart))).toBe(true)
     })
 
-    test('is the same form', async () => {
+    it('is the same form', async () => {
       const multipart = toMultipart(toForm(entries))
       const response = new Response(await toBytes(multipart), {
         headers: { 'content-type': multipart.contentType },
@@ -218,7 +218,7 @@ describe('toMultipart', () => {
   })
 
   describe("when the form is another one than Node's", () => {
-    test("takes undici's", async () => {
+    it("takes undici's", async () => {
       const form = new UndiciFormData()
       form.append('a', '1')
       form.append('f', new File(['x'], 'a.txt', { type: 'text/plain' }))
@@ -228,7 +228,7 @@ describe('toMultipart', () => {
     })
   })
 
-  test('refuses a type that could begin a header of its own', () => {
+  it('refuses a type that could begin a header of its own', () => {
     const file = { size: 0, type: 'a/b\r\nx: y', stream: () => new Blob([]).stream() }
     const form = { entries: (): [string, unknown][] => [['f', file]], getAll: () => [file] }
     expect(() => toMultipart(form)).toThrow(/type of FormData entry "f"/)
@@ -236,7 +236,7 @@ describe('toMultipart', () => {
 })
 
 describe('isBlobLike', () => {
-  test.each([
+  it.each([
     ['a Blob', new Blob([]), true],
     ['a File', new File([], 'a'), true],
     ['what has its members', { size: 1, type: '', stream: () => {} }, true],

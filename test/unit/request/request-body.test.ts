@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError, RequestContentLengthMismatchError } from '../../../src/errors/errors.ts'
 import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import type { SendableBody } from '../../../src/request/body-source.ts'
@@ -67,34 +67,34 @@ const lengths: [string, string | undefined][] = [
 
 describe('Request', () => {
   describe('when the body is of any kind', () => {
-    test.each(kinds)('says what is known of it: %s', (_kind, toBody, contentType, contentLength) => {
+    it.each(kinds)('says what is known of it: %s', (_kind, toBody, contentType, contentLength) => {
       expect(toBodyFields(make({ body: toBody() }).wire)).toEqual([contentType, contentLength])
     })
 
-    test.each(kinds)('leaves a content-type that is given: %s', (_kind, toBody) => {
+    it.each(kinds)('leaves a content-type that is given: %s', (_kind, toBody) => {
       const { wire } = make({ body: toBody(), headers: { 'Content-Type': 'a/b' } })
       expect(getField(wire, 'content-type')).toBe('a/b')
     })
 
-    test.each(kinds)('says nothing of what a function makes before it is called: %s', (_kind, toBody) => {
+    it.each(kinds)('says nothing of what a function makes before it is called: %s', (_kind, toBody) => {
       const request = make({ body: toBody as () => null })
       expect(toBodyFields(request.wire)).toEqual([undefined, undefined])
       expect(request.contentLength).toBeNull()
     })
 
-    test.each(kinds)('says what is known of what a function made: %s', (_kind, toBody, type, length) => {
+    it.each(kinds)('says what is known of what a function made: %s', (_kind, toBody, type, length) => {
       const request = make({ body: toBody as () => null })
       expect(toBodyFields(request.toWireFor(toMade(request)))).toEqual([type, length])
     })
 
-    test.each(kinds)('leaves a content-type that is given with a function: %s', (_kind, toBody) => {
+    it.each(kinds)('leaves a content-type that is given with a function: %s', (_kind, toBody) => {
       const request = make({ body: toBody as () => null, headers: { 'content-type': 'a/b' } })
       expect(getField(request.toWireFor(toMade(request)), 'content-type')).toBe('a/b')
     })
   })
 
   describe('when the body is empty', () => {
-    test.each(lengths)('says so where that is to be said: %s', (method, contentLength) => {
+    it.each(lengths)('says so where that is to be said: %s', (method, contentLength) => {
       for (const body of [null, '', Buffer.alloc(0), new Blob([])])
         expect(getField(make({ method, body }).wire, 'content-length')).toBe(contentLength)
     })
@@ -103,7 +103,7 @@ describe('Request', () => {
   describe("when a Blob's type is no value of a field", () => {
     const toLike = (type: string) => ({ size: 0, type, stream: () => new Blob([]).stream() })
 
-    test.each([
+    it.each([
       ['a line break', toLike('a/b\r\nx: y')],
       ['a character outside ISO-8859-1', toLike('a/€')],
       ['a size that ends the session', new Blob([], { type: 'a'.repeat(70_000) })],
@@ -116,13 +116,13 @@ describe('Request', () => {
     })
 
     // RFC 9113 §8.2.1: a field value with white space around it makes the request malformed.
-    test('leaves out the white space around it', () => {
+    it('leaves out the white space around it', () => {
       expect(getField(make({ body: new Blob([], { type: ' a/b ' }) }).wire, 'content-type')).toBe('a/b')
     })
   })
 
   describe('when a function makes the body', () => {
-    test('has a header of its own for each attempt, that inherits nothing', () => {
+    it('has a header of its own for each attempt, that inherits nothing', () => {
       let calls = 0
       const request = make({ body: () => 'a'.repeat(++calls), headers: { 'x-a': '1' } })
       const first = request.toWireFor(toMade(request))
@@ -131,23 +131,23 @@ describe('Request', () => {
       expect(second).toEqual([...request.wire, 'content-length', '2'])
     })
 
-    test.each(lengths)('says that there is none where that is to be said: %s', (method, contentLength) => {
+    it.each(lengths)('says that there is none where that is to be said: %s', (method, contentLength) => {
       const request = make({ method, body: () => '' })
       expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe(contentLength)
     })
 
-    test('takes the content-length that was given where it is right', () => {
+    it('takes the content-length that was given where it is right', () => {
       const request = make({ body: () => 'abc', headers: { 'content-length': 3 } })
       expect(request.contentLength).toBe(3)
       expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe('3')
     })
 
-    test('sends the content-length that was given where nothing is known', () => {
+    it('sends the content-length that was given where nothing is known', () => {
       const request = make({ body: () => ['abc'], headers: { 'content-length': 3 } })
       expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe('3')
     })
 
-    test.each([
+    it.each([
       ['a string', 'abcd', 4],
       ['none', null, 0],
     ] as const)('refuses a content-length that is wrong: %s', (_kind, body, length) => {
@@ -159,7 +159,7 @@ describe('Request', () => {
       )
     })
 
-    test.each([
+    it.each([
       ['a string', 'POST', 'abcd', '4'],
       ['none', 'POST', null, '0'],
       ['none', 'DELETE', null, '0'],
@@ -171,7 +171,7 @@ describe('Request', () => {
   })
 
   describe('when the body is none', () => {
-    test.each([
+    it.each([
       [1, '1'],
       [true, 'true'],
       [{ a: 1 }, 'an object (Object)'],
@@ -187,34 +187,34 @@ describe('Request', () => {
 
   describe('when expectContinue is given', () => {
     const unempty = kinds.filter(([kind]) => kind !== 'an empty string')
-    test.each(unempty)('says so with a body, which waits: %s', (_kind, toBody) => {
+    it.each(unempty)('says so with a body, which waits: %s', (_kind, toBody) => {
       const request = make({ body: toBody(), expectContinue: true })
       expect(getField(request.wire, 'expect')).toBe('100-continue')
       expect(request.expectContinue).toBe(true)
       if (request.body.kind !== 'factory') expect(request.toUpload(request.body)).toBe('waiting')
     })
 
-    test.each([undefined, null, '', new Blob([])])('has no effect without a body: %j', (body) => {
+    it.each([undefined, null, '', new Blob([])])('has no effect without a body: %j', (body) => {
       const request = make({ body, expectContinue: true })
       expect(getField(request.wire, 'expect')).toBeUndefined()
       expect(request.expectContinue).toBe(false)
       expect(request.toUpload(NO_BODY)).toBe('none')
     })
 
-    test('has none where a function makes no body', () => {
+    it('has none where a function makes no body', () => {
       const request = make({ body: () => null, expectContinue: true })
       expect('expect' in request.toWireFor(NO_BODY)).toBe(false)
       expect(request.toUpload(NO_BODY)).toBe('none')
     })
 
-    test('has its effect where a function makes one', () => {
+    it('has its effect where a function makes one', () => {
       const request = make({ body: () => 'abc', expectContinue: true })
       const body = toMade(request)
       expect(getField(request.toWireFor(body), 'expect')).toBe('100-continue')
       expect(request.toUpload(body)).toBe('waiting')
     })
 
-    test.each([false, null, undefined])('asks for nothing: %s', (expectContinue) => {
+    it.each([false, null, undefined])('asks for nothing: %s', (expectContinue) => {
       const request: Request = Reflect.construct(Request, [
         { method: 'POST', path: '/', body: 'abc', expectContinue },
         origin,
@@ -225,7 +225,7 @@ describe('Request', () => {
       expect(request.toUpload(request.body as SendableBody)).toBe('sending')
     })
 
-    test.each(['100-continue', 1])('refuses %j', (expectContinue) => {
+    it.each(['100-continue', 1])('refuses %j', (expectContinue) => {
       expect(toRefusal({ expectContinue }).message).toMatch(
         /^Invalid expectContinue: got .+, expected true or false$/,
       )
@@ -233,7 +233,7 @@ describe('Request', () => {
   })
 
   describe('when trailers are given', () => {
-    test('keeps them for each attempt', () => {
+    it('keeps them for each attempt', () => {
       const request = make({ body: 'abc', trailers: { 'X-Checksum': '1', 'x-list': ['1', '2'] } })
       const trailers = request.toTrailers()
       expect(trailers).toEqual(['x-checksum', '1', 'x-list', '1', 'x-list', '2'])
@@ -242,13 +242,13 @@ describe('Request', () => {
       expect(getField(request.wire, 'x-checksum')).toBeUndefined()
     })
 
-    test.each([null, undefined])('has none: %s', (trailers) => {
+    it.each([null, undefined])('has none: %s', (trailers) => {
       const request = make({ body: 'abc', trailers })
       expect(request.trailers).toBeNull()
       expect({ ...request.toTrailers() }).toEqual({})
     })
 
-    test('calls a function for them by each attempt, and not before', () => {
+    it('calls a function for them by each attempt, and not before', () => {
       let calls = 0
       const request = make({ body: 'abc', trailers: () => ({ 'x-call': ++calls }) })
       expect(calls).toBe(0)
@@ -256,11 +256,11 @@ describe('Request', () => {
       expect(request.toTrailers()).toEqual(['x-call', '2'])
     })
 
-    test.each([null, undefined])('has none where the function gives none: %s', (trailers) => {
+    it.each([null, undefined])('has none where the function gives none: %s', (trailers) => {
       expect({ ...make({ body: 'abc', trailers: () => trailers }).toTrailers() }).toEqual({})
     })
 
-    test('fails with what the function throws, or with what it gives', () => {
+    it('fails with what the function throws, or with what it gives', () => {
       const error = new Error('No checksum')
       const throwing = make({
         trailers: () => {
@@ -272,7 +272,7 @@ describe('Request', () => {
       expect(() => wrong.toTrailers()).toThrow(InvalidArgumentError)
     })
 
-    test.each([
+    it.each([
       [{ 'content-length': '3' }, /^Invalid trailer "content-length": expected no such field in trailers/],
       [{ 'a b': '3' }, /^Invalid header name: got "a b"/],
       ['x-a: 1', /^Invalid trailers: got a string/],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import { NO_BODY } from '../../../src/request/body-source.ts'
@@ -24,7 +24,7 @@ function toRefusal(options: object): Error {
 
 describe('Request', () => {
   describe('when the method is CONNECT', () => {
-    test('sends the method and the authority alone (RFC 9113 §8.5)', () => {
+    it('sends the method and the authority alone (RFC 9113 §8.5)', () => {
       const request = make({ method: 'CONNECT', path: 'a.example:443', headers: { 'x-a': '1' } })
       expect(Object.entries(toFields(request.wire))).toEqual([
         [':method', 'CONNECT'],
@@ -33,7 +33,7 @@ describe('Request', () => {
       ])
     })
 
-    test('asks for a tunnel, without a body, and not twice', () => {
+    it('asks for a tunnel, without a body, and not twice', () => {
       const request = make({ method: 'CONNECT', path: 'a.example:443' })
       expect(request).toMatchObject({
         isTunnel: true,
@@ -46,13 +46,13 @@ describe('Request', () => {
       expect('content-length' in toFields(request.wire)).toBe(false)
     })
 
-    test('has no other authority than its path, whatever host says', () => {
+    it('has no other authority than its path, whatever host says', () => {
       const request = make({ method: 'CONNECT', path: 'a.example:443', headers: { host: 'b.example' } })
       expect(toFields(request.wire)[':authority']).toBe('a.example:443')
       expect('host' in toFields(request.wire)).toBe(false)
     })
 
-    test.each([
+    it.each([
       'a.example:1',
       '127.0.0.1:80',
       '[::1]:443',
@@ -62,7 +62,7 @@ describe('Request', () => {
       expect(toFields(make({ method: 'CONNECT', path }).wire)[':authority']).toBe(path)
     })
 
-    test.each([
+    it.each([
       ['https://example.com:8443', '/', 'example.com:8443'],
       ['https://example.com', '/a?b=c', 'example.com:443'],
       ['http://example.com', '/', 'example.com:80'],
@@ -71,7 +71,7 @@ describe('Request', () => {
       expect(toFields(make({ method: 'CONNECT', path }, toOrigin(href)).wire)[':authority']).toBe(authority)
     })
 
-    test.each([
+    it.each([
       ['a.example', '"a.example"'],
       [':443', '":443"'],
       ['a.example:', '"a.example:"'],
@@ -94,7 +94,7 @@ describe('Request', () => {
       )
     })
 
-    test('takes one that is too long for none', () => {
+    it('takes one that is too long for none', () => {
       expect(toRefusal({ method: 'CONNECT', path: `${'a'.repeat(70_000)}:443` }).message).toMatch(
         /^Invalid path: /,
       )
@@ -102,7 +102,7 @@ describe('Request', () => {
   })
 
   describe('when a protocol is asked for', () => {
-    test('sends an extended CONNECT (RFC 8441), pseudo-headers first', () => {
+    it('sends an extended CONNECT (RFC 8441), pseudo-headers first', () => {
       const request = make({
         method: 'GET',
         path: '/chat?a=b',
@@ -119,7 +119,7 @@ describe('Request', () => {
       ])
     })
 
-    test.each(['GET', 'POST', 'CONNECT'])('asks for a tunnel, whatever the method was: %s', (method) => {
+    it.each(['GET', 'POST', 'CONNECT'])('asks for a tunnel, whatever the method was: %s', (method) => {
       const request = make({ method, path: '/', upgrade: 'websocket' })
       expect(request).toMatchObject({
         method: 'CONNECT',
@@ -132,7 +132,7 @@ describe('Request', () => {
       expect('content-length' in toFields(request.wire)).toBe(false)
     })
 
-    test.each([
+    it.each([
       [true, 'websocket'],
       ['Websocket', 'websocket'],
       ['WEBSOCKET', 'websocket'],
@@ -142,7 +142,7 @@ describe('Request', () => {
       expect(toFields(make({ method: 'GET', path: '/', upgrade }).wire)[':protocol']).toBe(protocol)
     })
 
-    test('sends host as :authority', () => {
+    it('sends host as :authority', () => {
       const request = make({
         method: 'GET',
         path: '/',
@@ -152,13 +152,13 @@ describe('Request', () => {
       expect(toFields(request.wire)[':authority']).toBe('other.example')
     })
 
-    test.each([null, undefined, false])('asks for none: %s', (upgrade) => {
+    it.each([null, undefined, false])('asks for none: %s', (upgrade) => {
       const request = make({ method: 'GET', path: '/', upgrade })
       expect(request).toMatchObject({ method: 'GET', protocol: null, isTunnel: false, isConnect: false })
       expect(':protocol' in toFields(request.wire)).toBe(false)
     })
 
-    test.each([
+    it.each([
       ['', '""'],
       ['a b', '"a b"'],
       ['websocket, x', '"websocket, x"'],
@@ -172,7 +172,7 @@ describe('Request', () => {
       )
     })
 
-    test('still wants a method', () => {
+    it('still wants a method', () => {
       expect(toRefusal({ method: '', path: '/', upgrade: 'websocket' }).message).toMatch(/^Invalid method: /)
     })
   })
@@ -181,7 +181,7 @@ describe('Request', () => {
     ['CONNECT', { method: 'CONNECT', path: 'a.example:443' }],
     ['an extended CONNECT', { method: 'GET', path: '/', upgrade: 'websocket' }],
   ])('when a tunnel is asked for by %s', (_how, options) => {
-    test.each([
+    it.each([
       ['a string', 'abc', 'a string'],
       ['an empty string', '', 'a string'],
       ['a function', () => null, 'a function'],
@@ -193,7 +193,7 @@ describe('Request', () => {
       )
     })
 
-    test('takes no trailers', () => {
+    it('takes no trailers', () => {
       const error = toRefusal({ ...options, trailers: { 'x-a': '1' } })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toBe(
@@ -201,11 +201,11 @@ describe('Request', () => {
       )
     })
 
-    test.each([null, undefined])('takes those that are none: %s', (none) => {
+    it.each([null, undefined])('takes those that are none: %s', (none) => {
       expect(make({ ...options, body: none, trailers: none }).isTunnel).toBe(true)
     })
 
-    test('waits for no 100', () => {
+    it('waits for no 100', () => {
       const request = make({ ...options, expectContinue: true })
       expect(request.expectContinue).toBe(false)
       expect('expect' in toFields(request.wire)).toBe(false)

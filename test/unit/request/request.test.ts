@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError, RequestContentLengthMismatchError } from '../../../src/errors/errors.ts'
 import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import { NO_BODY } from '../../../src/request/body-source.ts'
@@ -29,7 +29,7 @@ describe('Request', () => {
   describe('when it is made', () => {
     const request = make({ method: 'GET', path: '/a?b=c', headers: { 'X-A': '1', 'x-b': ['2', '3'] } })
 
-    test('has its header as it goes on the wire, pseudo-headers first', () => {
+    it('has its header as it goes on the wire, pseudo-headers first', () => {
       expect(Object.entries(toFields(request.wire))).toEqual([
         [':method', 'GET'],
         [':scheme', 'https'],
@@ -40,7 +40,7 @@ describe('Request', () => {
       ])
     })
 
-    test('has what was asked for', () => {
+    it('has what was asked for', () => {
       expect(request).toMatchObject({
         origin,
         method: 'GET',
@@ -51,14 +51,14 @@ describe('Request', () => {
       expect(request.body).toBe(NO_BODY)
     })
 
-    test('shares nothing with the next one', () => {
+    it('shares nothing with the next one', () => {
       const headers = { 'x-list': ['1', '2'] }
       const first = make({ headers })
       const second = make({ headers })
       expect(first.wire).not.toBe(second.wire)
     })
 
-    test('leaves the options as they were', () => {
+    it('leaves the options as they were', () => {
       const options = Object.freeze({
         method: 'POST',
         path: '/',
@@ -68,7 +68,7 @@ describe('Request', () => {
       expect(() => make(options)).not.toThrow()
     })
 
-    test.each([
+    it.each([
       ['http://example.com', 'http', 'example.com'],
       ['https://[::1]:8443', 'https', '[::1]:8443'],
     ])('has the scheme and the authority of its origin: %s', (href, scheme, authority) => {
@@ -78,7 +78,7 @@ describe('Request', () => {
   })
 
   describe('when host is given', () => {
-    test('sends it as :authority, in its place, and no host', () => {
+    it('sends it as :authority, in its place, and no host', () => {
       const request = make({ headers: { 'x-a': '1', Host: 'other.example' } })
       expect(Object.entries(toFields(request.wire))).toEqual([
         [':method', 'GET'],
@@ -92,13 +92,13 @@ describe('Request', () => {
   })
 
   describe('when the method is a token', () => {
-    test.each(['GET', 'HEAD', 'QUERY', 'M-SEARCH', 'get', 'x!#$'])('sends it as it is: %s', (method) => {
+    it.each(['GET', 'HEAD', 'QUERY', 'M-SEARCH', 'get', 'x!#$'])('sends it as it is: %s', (method) => {
       expect(toFields(make({ method }).wire)[':method']).toBe(method)
     })
   })
 
   describe('when the method is none', () => {
-    test.each([
+    it.each([
       ['', '""'],
       ['GET /', '"GET /"'],
       ['GET\r\n', '"GET\\r\\n"'],
@@ -117,7 +117,7 @@ describe('Request', () => {
   })
 
   describe('when the path is good', () => {
-    test.each([
+    it.each([
       '/',
       '//',
       '/a/b?c=d&e',
@@ -132,13 +132,13 @@ describe('Request', () => {
       expect(toFields(request.wire)[':path']).toBe(path)
     })
 
-    test("takes '*' for OPTIONS", () => {
+    it("takes '*' for OPTIONS", () => {
       expect(toFields(make({ method: 'OPTIONS', path: '*' }).wire)[':path']).toBe('*')
     })
   })
 
   describe('when the path is bad', () => {
-    test.each([
+    it.each([
       ['', '""'],
       ['a', '"a"'],
       ['?a=b', '"?…"'],
@@ -166,13 +166,13 @@ describe('Request', () => {
       )
     })
 
-    test('refuses a URL with credentials, and shows none', () => {
+    it('refuses a URL with credentials, and shows none', () => {
       const { message } = toRefusal({ path: 'http://user:secret@example.com/' })
       expect(message).toMatch(/^Invalid path: /)
       expect(message).not.toContain('secret')
     })
 
-    test.each([
+    it.each([
       ['GET', 'http://b.test', ['http', 'b.test', '/']],
       ['GET', 'http://b.test/', ['http', 'b.test', '/']],
       ['GET', 'http://b.test:8080/a?b=c', ['http', 'b.test:8080', '/a?b=c']],
@@ -185,20 +185,20 @@ describe('Request', () => {
       expect(own).toBe(path)
     })
 
-    test('adds a query to an absolute one, and the host field counts', () => {
+    it('adds a query to an absolute one, and the host field counts', () => {
       const { wire, path } = make({ path: 'http://b.test/a', query: { b: 1 }, headers: { host: 'c.test' } })
       expect(path).toBe('http://b.test/a?b=1')
       expect(getField(wire, ':path')).toBe('/a?b=1')
       expect(getField(wire, ':authority')).toBe('c.test')
     })
 
-    test.each(['**', '*a', '* '])('refuses what only starts as OPTIONS may: %s', (path) => {
+    it.each(['**', '*a', '* '])('refuses what only starts as OPTIONS may: %s', (path) => {
       expect(toRefusal({ method: 'OPTIONS', path }).message).toMatch(/^Invalid path: /)
     })
   })
 
   describe('when a query is given', () => {
-    test.each([
+    it.each([
       ['nothing', {}, '/a'],
       ['values', { b: 'c', d: 1, e: true, f: 10n }, '/a?b=c&d=1&e=true&f=10'],
       ['a list', { b: ['c', 'd', 1] }, '/a?b=c&b=d&b=1'],
@@ -212,7 +212,7 @@ describe('Request', () => {
       expect(toFields(request.wire)[':path']).toBe(path)
     })
 
-    test.each([undefined, null])('appends nothing for %s', (query) => {
+    it.each([undefined, null])('appends nothing for %s', (query) => {
       expect(
         Reflect.construct(Request, [{ method: 'GET', path: '/a', query }, origin, toClientOptions({})]),
       ).toMatchObject({
@@ -220,7 +220,7 @@ describe('Request', () => {
       })
     })
 
-    test.each([
+    it.each([
       ['/a?b=c', '/a?…'],
       ['/a?', '/a?'],
     ])('refuses a path that has one already: %s', (path, got) => {
@@ -229,7 +229,7 @@ describe('Request', () => {
       )
     })
 
-    test.each(['b=c', 1, true])('refuses what is no object: %j', (query) => {
+    it.each(['b=c', 1, true])('refuses what is no object: %j', (query) => {
       expect(toRefusal({ query }).message).toMatch(
         /^Invalid query: got .+, expected an object of names and values$/,
       )
@@ -237,7 +237,7 @@ describe('Request', () => {
   })
 
   describe('when an origin is given', () => {
-    test.each([
+    it.each([
       ['the same', 'https://example.com:8443'],
       ['the same with a slash', 'https://example.com:8443/'],
       ['the same in capitals', 'HTTPS://EXAMPLE.com:8443'],
@@ -247,7 +247,7 @@ describe('Request', () => {
       expect(make({ origin: given }).origin).toBe(origin)
     })
 
-    test.each([
+    it.each([
       ['another host', 'https://example.org:8443'],
       ['another port', 'https://example.com'],
       ['another scheme', 'http://example.com:8443'],
@@ -260,12 +260,7 @@ describe('Request', () => {
       )
     })
 
-    test.each([
-      ['https://example.com:8443/a'],
-      ['garbage'],
-      [1],
-      [{}],
-    ])('refuses what is none: %j', (given) => {
+    it.each([['https://example.com:8443/a'], ['garbage'], [1], [{}]])('refuses what is none: %j', (given) => {
       expect(toRefusal({ origin: given }).message).toMatch(
         /^Invalid origin: got .+, expected an http: or https: URL/,
       )
@@ -273,7 +268,7 @@ describe('Request', () => {
   })
 
   describe('when idempotent is not given', () => {
-    test.each([
+    it.each([
       ['GET', true],
       ['HEAD', true],
       ['OPTIONS', true],
@@ -291,12 +286,12 @@ describe('Request', () => {
   })
 
   describe('when idempotent is given', () => {
-    test.each([true, false])('is what is given: %s', (idempotent) => {
+    it.each([true, false])('is what is given: %s', (idempotent) => {
       expect(make({ method: 'GET', idempotent }).idempotent).toBe(idempotent)
       expect(make({ method: 'POST', idempotent }).idempotent).toBe(idempotent)
     })
 
-    test.each([0, 'true'])('refuses %j', (idempotent) => {
+    it.each([0, 'true'])('refuses %j', (idempotent) => {
       expect(toRefusal({ idempotent }).message).toMatch(
         /^Invalid idempotent: got .+, expected true or false$/,
       )
@@ -306,16 +301,16 @@ describe('Request', () => {
   describe.each([
     ...(['queueTimeout', 'headersTimeout', 'bodyTimeout', 'uploadTimeout', 'requestTimeout'] as const),
   ])('when %s is given', (name) => {
-    test.each([0, 1.5, 2_147_483_647])("wins over the client's: %d", (value) => {
+    it.each([0, 1.5, 2_147_483_647])("wins over the client's: %d", (value) => {
       expect(make({ [name]: value }, { [name]: 7 }).limits[name]).toBe(value)
     })
 
-    test.each([null, undefined])("means the client's: %s", (value) => {
+    it.each([null, undefined])("means the client's: %s", (value) => {
       expect(make({ [name]: value }, { [name]: 7 }).limits[name]).toBe(7)
       expect(make({}, { [name]: 0 }).limits[name]).toBe(0)
     })
 
-    test.each([-1, 2_147_483_648, Number.NaN, '5'])('refuses %j', (value) => {
+    it.each([-1, 2_147_483_648, Number.NaN, '5'])('refuses %j', (value) => {
       expect(toRefusal({ [name]: value }).message).toMatch(
         new RegExp(`^Invalid ${name}: got .+, expected milliseconds from 0 \\(never\\) to 2147483647$`),
       )
@@ -325,13 +320,13 @@ describe('Request', () => {
   describe('when there is no body', () => {
     const WITH_BODY = ['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH']
 
-    test.each(WITH_BODY)('sends content-length: 0 with %s', (method) => {
+    it.each(WITH_BODY)('sends content-length: 0 with %s', (method) => {
       const request = make({ method })
       expect(toFields(request.wire)['content-length']).toBe('0')
       expect(request.body).toBe(NO_BODY)
     })
 
-    test.each([
+    it.each([
       'GET',
       'HEAD',
       'DELETE',
@@ -343,7 +338,7 @@ describe('Request', () => {
       expect('content-length' in toFields(make({ method }).wire)).toBe(false)
     })
 
-    test('keeps a content-length of 0', () => {
+    it('keeps a content-length of 0', () => {
       const request = make({ headers: { 'content-length': 0 } })
       expect(toFields(request.wire)['content-length']).toBe('0')
       expect(request.contentLength).toBe(0)
@@ -351,7 +346,7 @@ describe('Request', () => {
   })
 
   describe('when the length of the body is known', () => {
-    test.each([
+    it.each([
       ['abc', 3],
       ['é€', 5],
       [new Uint16Array(4), 8],
@@ -362,7 +357,7 @@ describe('Request', () => {
       expect(request.contentLength).toBe(length)
     })
 
-    test('takes the same content-length', () => {
+    it('takes the same content-length', () => {
       const request = make({ method: 'POST', body: 'abc', headers: { 'Content-Length': '3' } })
       expect(toFields(request.wire)['content-length']).toBe('3')
       expect(request.contentLength).toBe(3)
@@ -377,7 +372,7 @@ describe('Request', () => {
         ['of characters, not bytes', 'é', 1, 2],
       ] as const
 
-      test.each(cases)('refuses it when it is strict: %s', (_how, body, given, length) => {
+      it.each(cases)('refuses it when it is strict: %s', (_how, body, given, length) => {
         const refused = () => make({ method: 'POST', body, headers: { 'content-length': given } })
         expect(refused).toThrow(RequestContentLengthMismatchError)
         expect(refused).toThrow(
@@ -385,7 +380,7 @@ describe('Request', () => {
         )
       })
 
-      test.each(cases)('sends the length of the body when it is not: %s', (_how, body, given, length) => {
+      it.each(cases)('sends the length of the body when it is not: %s', (_how, body, given, length) => {
         const options = { method: 'POST', body, headers: { 'content-length': given } }
         const request = make(options, { strictContentLength: false })
         expect(toFields(request.wire)['content-length']).toBe(String(length))
@@ -395,7 +390,7 @@ describe('Request', () => {
   })
 
   describe('when the length of the body is not known', () => {
-    test('sends no content-length, with POST neither', () => {
+    it('sends no content-length, with POST neither', () => {
       const body = new Readable({ read() {} })
       const request = make({ method: 'POST', body })
       expect('content-length' in toFields(request.wire)).toBe(false)
@@ -403,7 +398,7 @@ describe('Request', () => {
       body.destroy()
     })
 
-    test.each([
+    it.each([
       [true, 5],
       [false, null],
     ])('sends the content-length that was given, and holds the body to it if strict: %s', (strict, contentLength) => {
@@ -419,7 +414,7 @@ describe('Request', () => {
   })
 
   describe('when it is refused', () => {
-    test.each([
+    it.each([
       ['the method', { method: '' }],
       ['the path', { path: '' }],
       ['the query', { query: 1 }],
@@ -438,7 +433,7 @@ describe('Request', () => {
       expect(body.destroyed).toBe(false)
     })
 
-    test('names a body that cannot be sent', () => {
+    it('names a body that cannot be sent', () => {
       expect(toRefusal({ body: 1 }).message).toMatch(/^Invalid body: got 1, expected a string, /)
     })
   })
@@ -451,7 +446,7 @@ describe('Request', () => {
       ['long', 'p'.repeat(99)],
     ] as const
 
-    test.each(lengths)('judges each character alike: %s', (_name, filling) => {
+    it.each(lengths)('judges each character alike: %s', (_name, filling) => {
       const isAccepted = (path: string): boolean => {
         try {
           return make({ path }).path === path
@@ -469,7 +464,7 @@ describe('Request', () => {
     })
   })
 
-  test.each([
+  it.each([
     'GET',
     'POST',
     'PUT',
@@ -484,16 +479,7 @@ describe('Request', () => {
     expect(make({ method }).wire.slice(0, 2)).toEqual([':method', method])
   })
 
-  test.each([
-    '',
-    'GET ',
-    'G T',
-    'GET\n',
-    'é',
-    'x'.repeat(257),
-    5,
-    null,
-  ])('refuses the method %o', (method) => {
+  it.each(['', 'GET ', 'G T', 'GET\n', 'é', 'x'.repeat(257), 5, null])('refuses the method %o', (method) => {
     expect(toRefusal({ method })).toBeInstanceOf(InvalidArgumentError)
   })
 })

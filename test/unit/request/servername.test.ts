@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { toOrigin } from '../../../src/options/options.ts'
 import { toOwnServername, toServername, withServername } from '../../../src/request/servername.ts'
@@ -8,7 +8,7 @@ const origin = toOrigin('https://a.example:8443')
 const connector: Connector = (_options, callback) => callback(new Error('none'), null)
 
 describe('toServername', () => {
-  test.each([
+  it.each([
     ['undefined', undefined, {}],
     ['null', null, {}],
     ['an empty string', '', {}],
@@ -20,11 +20,11 @@ describe('toServername', () => {
     expect(toServername(value, origin, connect)).toBeNull()
   })
 
-  test('is null over http:, as undici takes no notice of it there', () => {
+  it('is null over http:, as undici takes no notice of it there', () => {
     expect(toServername('b.example', toOrigin('http://a.example'), {})).toBeNull()
   })
 
-  test.each([
+  it.each([
     ['b.example', {}],
     ['b.example', connector],
     ['a.example', { servername: 'b.example' }],
@@ -32,7 +32,7 @@ describe('toServername', () => {
     expect(toServername(value, origin, connect)).toBe(value)
   })
 
-  test.each([
+  it.each([
     1,
     {},
     'b example',
@@ -52,7 +52,7 @@ describe('toServername', () => {
 })
 
 describe('toOwnServername', () => {
-  test.each([
+  it.each([
     ["the origin's host", 'a.example', {}],
     ['that of connect', 'b.example', { servername: 'b.example' }],
     [
@@ -64,11 +64,11 @@ describe('toOwnServername', () => {
     expect(toOwnServername(value, origin, connect ?? {})).toBe(value)
   })
 
-  test.each([undefined, null, ''])('is null for none: %j', (value) => {
+  it.each([undefined, null, ''])('is null for none: %j', (value) => {
     expect(toOwnServername(value, origin, {})).toBeNull()
   })
 
-  test.each([
+  it.each([
     ['b.example', {}, 'a.example'],
     ['b.example', connector, 'a.example'],
     ['a.example', { servername: 'b.example' }, 'b.example'],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { invalid, showName, withoutSecrets } from '../../../src/core/validate.ts'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { toFields } from '../../../src/fetch/fetch-fields.ts'
@@ -22,20 +22,20 @@ function toRefusal(options: object): Error {
 }
 
 describe('a value in an error message', () => {
-  test('is escaped where a terminal or a log would act upon it', () => {
+  it('is escaped where a terminal or a log would act upon it', () => {
     const { message } = invalid('path', 'a\0\n\u001b[2J\u007f\u009b2J\u2028\u202e\ufeffĊ', 'none')
     expect(message).toBe(
       'Invalid path: got "a\\u0000\\n\\u001b[2J\\u007f\\u009b2J\\u2028\\u202e\\ufeffĊ", expected none',
     )
   })
 
-  test('is cut', () => {
+  it('is cut', () => {
     expect(invalid('path', 'a'.repeat(81), 'none').message).toContain(`"${'a'.repeat(80)}…"`)
   })
 })
 
 describe('a target in an error message', () => {
-  test.each([
+  it.each([
     ['/path', '/path'],
     ['/@me/a@b', '/@me/a@b'],
     ['/path?token=s3cret', '/path?…'],
@@ -55,7 +55,7 @@ describe('a target in an error message', () => {
 })
 
 describe('a name in an error message', () => {
-  test.each([
+  it.each([
     ['a b', '"a b"'],
     [':path', '":path"'],
     ['a:', '"a:"'],
@@ -70,7 +70,7 @@ describe('a name in an error message', () => {
 describe('the error of a request', () => {
   const NAMES = ['authorization', 'Proxy-Authorization', 'cookie', 'set-cookie']
 
-  test.each(NAMES)('does not show the value of %s', (name) => {
+  it.each(NAMES)('does not show the value of %s', (name) => {
     const { message } = toRefusal({ headers: { [name]: `${SECRET}\n` } })
     expect(message).toContain(name.toLowerCase())
     expect(message).not.toContain(SECRET)
@@ -78,7 +78,7 @@ describe('the error of a request', () => {
 
   const SPECIAL = ['connection', 'te', 'host', 'content-length', 'upgrade', 'transfer-encoding', 'X-Key']
 
-  test.each(SPECIAL)('does not show the value of %s, where sensitiveHeaders names it', (name) => {
+  it.each(SPECIAL)('does not show the value of %s, where sensitiveHeaders names it', (name) => {
     const bad = `${SECRET}\n`
     for (const headers of [{ [name]: bad }, { [name]: SECRET, 'content-type': ['a', 'b'] }]) {
       const { message } = toRefusal({ headers, sensitiveHeaders: [name] })
@@ -89,20 +89,20 @@ describe('the error of a request', () => {
     expect(message).not.toContain(SECRET)
   })
 
-  test('does not show a value of sensitiveHeaders that a trailers function makes', () => {
+  it('does not show a value of sensitiveHeaders that a trailers function makes', () => {
     const trailers = () => ({ 'x-key': `${SECRET}\n` })
     const options = { path: '/', method: 'POST', body: 'a', trailers, sensitiveHeaders: ['x-key'] }
     const made = new Request(options, toOrigin('https://a.example'), toClientOptions({}))
     expect(() => made.toTrailers()).toThrow('Invalid header "x-key": got "(not shown)", expected ')
   })
 
-  test('shows the value of any other field', () => {
+  it('shows the value of any other field', () => {
     expect(toRefusal({ headers: { 'x-key': 'a\n' }, sensitiveHeaders: ['x-other'] }).message).toContain(
       '"a\\n"',
     )
   })
 
-  test.each([
+  it.each([
     ['headers', { headers: `authorization: ${SECRET}` }],
     ['a pair', { headers: new Set([`authorization: ${SECRET}`]) }],
     ['a name', { headers: { [`authorization: ${SECRET}`]: '' } }],
@@ -123,7 +123,7 @@ describe('the error of a request', () => {
 })
 
 describe('the error of a URL', () => {
-  test.each([
+  it.each([
     `https://user:${SECRET}@a b/`,
     `https://a b/?token=${SECRET}`,
     `ht tps://user:${SECRET}@a/?token=${SECRET}#${SECRET}`,
@@ -133,7 +133,7 @@ describe('the error of a URL', () => {
     expect(Reflect.get(Object(error), 'message')).not.toContain(SECRET)
   })
 
-  test.each([
+  it.each([
     [`https://user:${SECRET}@a b/`, undefined],
     [`//a b/?token=${SECRET}`, new URL(`https://user:${SECRET}@a.example/?token=${SECRET}`)],
     [`https://user:${SECRET}@a.example/?token=${SECRET}`, undefined],
@@ -151,7 +151,7 @@ describe('the error of a URL', () => {
 })
 
 describe('the error of headers of fetch', () => {
-  test.each([
+  it.each([
     ['a value', { authorization: `${SECRET}\nb` }],
     ['a name', { [`authorization: ${SECRET}`]: '' }],
     ['a list that is none', [`authorization: ${SECRET}`]],

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { StreamReader } from '../../../src/request/stream-reader.ts'
 
 /** A web stream that counts when it is cancelled. */
@@ -14,14 +14,14 @@ function setUp() {
 }
 
 describe('StreamReader', () => {
-  test('when nothing was read › cancels at once', async () => {
+  it('when nothing was read › cancels at once', async () => {
     const { cancelled, reader } = setUp()
     const done = reader.cancel('enough')
     expect(cancelled).toEqual(['enough'])
     await done
   })
 
-  test('when something was read › cancels in the next turn of the event loop', async () => {
+  it('when something was read › cancels in the next turn of the event loop', async () => {
     const { cancelled, reader } = setUp()
     await reader.read()
     const done = reader.cancel('enough')
@@ -31,7 +31,7 @@ describe('StreamReader', () => {
     expect(cancelled).toEqual(['enough'])
   })
 
-  test.each(['rejects', 'throws'])('when the source %s › settles without an error', async (how) => {
+  it.each(['rejects', 'throws'])('when the source %s › settles without an error', async (how) => {
     const error = new Error('It does not want to end')
     const reader = new StreamReader({
       getReader: () => ({
@@ -47,7 +47,7 @@ describe('StreamReader', () => {
   })
 
   // An uncaught exception of node's would end the run.
-  test.each([
+  it.each([
     'sync',
     'async',
   ])("when the stream is node's, of an %s generator › leaves nothing uncaught", async (kind) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { toFieldsSize, toTrailers } from '../../../src/request/headers.ts'
 import type { WireHeaders } from '../../../src/request/wire-headers.ts'
@@ -10,13 +10,13 @@ function make(trailers: unknown): WireHeaders {
 
 describe('toTrailers', () => {
   describe('when there are none', () => {
-    test.each([null, undefined, {}, []])('gives none: %j', (trailers) => {
+    it.each([null, undefined, {}, []])('gives none: %j', (trailers) => {
       expect(make(trailers)).toEqual([])
     })
   })
 
   describe('when they come in any of the forms', () => {
-    test.each<[string, unknown]>([
+    it.each<[string, unknown]>([
       ['an object', { 'X-A': '1', 'x-b': ['2', '3'] }],
       ['a flat array', ['X-A', '1', 'x-b', '2', 'x-b', '3']],
       [
@@ -38,13 +38,13 @@ describe('toTrailers', () => {
       expect(make(trailers)).toEqual(['x-a', '1', 'x-b', '2', 'x-b', '3'])
     })
 
-    test('takes a Headers', () => {
+    it('takes a Headers', () => {
       expect(make(new Headers({ 'x-a': '1' }))).toEqual(['x-a', '1'])
     })
   })
 
   describe('when a field cannot come after the message', () => {
-    test.each([
+    it.each([
       ...['authorization', 'cache-control', 'content-encoding', 'content-length', 'content-range'],
       ...['content-type', 'expect', 'host', 'max-forwards', 'te', 'trailer', 'proxy-authorization'],
     ])('names it: %s', (name) => {
@@ -57,7 +57,7 @@ describe('toTrailers', () => {
       }
     })
 
-    test.each([
+    it.each([
       'transfer-encoding',
       'upgrade',
       'proxy-connection',
@@ -66,11 +66,11 @@ describe('toTrailers', () => {
       expect(() => make({ [name]: '1' })).toThrow(/no connection-specific field/)
     })
 
-    test.each([{ connection: 'close' }, { 'keep-alive': '5' }])('never sends it: %j', (trailers) => {
+    it.each([{ connection: 'close' }, { 'keep-alive': '5' }])('never sends it: %j', (trailers) => {
       expect(make(trailers)).toEqual([])
     })
 
-    test.each(['authorization', 'proxy-authorization'])('keeps a secret: %s', (name) => {
+    it.each(['authorization', 'proxy-authorization'])('keeps a secret: %s', (name) => {
       let message = ''
       try {
         make({ [name]: 'Bearer hunter2' })
@@ -83,7 +83,7 @@ describe('toTrailers', () => {
   })
 
   describe('when a field is none', () => {
-    test.each([
+    it.each([
       [{ ':status': '200' }, /pseudo-header/],
       [{ 'a b': '1' }, /^Invalid header name: got "a b"/],
       [{ 'x-a': 'a\r\nb' }, /without CR, LF, NUL/],
@@ -98,7 +98,7 @@ describe('toTrailers', () => {
 })
 
 describe('toFieldsSize', () => {
-  test.each<[string[], number]>([
+  it.each<[string[], number]>([
     [[], 0],
     [['a', 'b'], 34],
     [['a', ''], 33],

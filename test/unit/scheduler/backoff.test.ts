@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import { Backoff } from '../../../src/scheduler/backoff.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
@@ -38,24 +38,24 @@ afterEach(() => {
 })
 
 describe('Backoff', () => {
-  test.each([0, 1])('has no delay after %i setbacks', (setbacks) => {
+  it.each([0, 1])('has no delay after %i setbacks', (setbacks) => {
     const { clock, backoff, ended } = setUp()
     backoff.start(setbacks, true)
     expect([backoff.isWaiting, clock.made, ended]).toEqual([false, 0, []])
   })
 
-  test('doubles the delay, up to a maximum', () => {
+  it('doubles the delay, up to a maximum', () => {
     const delays = [2, 3, 4, 5, 6, 7, 8, 50, 2_000].map((setbacks) => toBackoffDelay(setbacks, 1))
     expect(delays).toEqual([FIRST_DELAY, 200, 400, 800, ...Array(5).fill(LONGEST_DELAY)])
   })
 
-  test.each([2, 5, 100])('is at least half of the full delay: after %i setbacks', (setbacks) => {
+  it.each([2, 5, 100])('is at least half of the full delay: after %i setbacks', (setbacks) => {
     const longest = toBackoffDelay(setbacks, 1) ?? Number.NaN
     expect(toBackoffDelay(setbacks, 0)).toBe(longest / 2)
     expect(toBackoffDelay(setbacks, 0.5)).toBe(longest * 0.75)
   })
 
-  test('varies the delay: clients that lost the same server do not reconnect in step', () => {
+  it('varies the delay: clients that lost the same server do not reconnect in step', () => {
     const { clock, backoff } = setUp()
     for (let i = 0; i < 100; i++) {
       backoff.start(7, false)
@@ -66,7 +66,7 @@ describe('Backoff', () => {
     expect(Math.max(...clock.delays)).toBeLessThanOrEqual(LONGEST_DELAY)
   })
 
-  test('reports its end once, and has ended by then', () => {
+  it('reports its end once, and has ended by then', () => {
     const clock = new WatchedClock()
     const seen: boolean[] = []
     const backoff: Backoff = new Backoff(clock, () => seen.push(backoff.isWaiting))
@@ -78,7 +78,7 @@ describe('Backoff', () => {
     expect(seen).toEqual([false])
   })
 
-  test('can be started again from the callback of its end', () => {
+  it('can be started again from the callback of its end', () => {
     const clock = new WatchedClock()
     let ends = 0
     const backoff: Backoff = new Backoff(clock, () => {
@@ -89,7 +89,7 @@ describe('Backoff', () => {
     expect([ends, backoff.isWaiting, clock.alarms]).toEqual([5, false, 0])
   })
 
-  test('is not prolonged by a setback during the delay', () => {
+  it('is not prolonged by a setback during the delay', () => {
     const { clock, backoff, ended } = setUp()
     backoff.start(2, true)
     backoff.start(50, true)
@@ -98,7 +98,7 @@ describe('Backoff', () => {
     expect(ended).toHaveLength(1)
   })
 
-  test('keeps the process alive while a call waits for its end', () => {
+  it('keeps the process alive while a call waits for its end', () => {
     const { clock, backoff } = setUp()
     backoff.setRef(true)
     expect(clock.refs).toEqual([])
@@ -111,7 +111,7 @@ describe('Backoff', () => {
     expect(clock.refs.at(-1)).toBe(true)
   })
 
-  test('reports nothing when it was stopped, and can be started again', () => {
+  it('reports nothing when it was stopped, and can be started again', () => {
     const { clock, backoff, ended } = setUp()
     backoff.stop()
     backoff.start(2, true)

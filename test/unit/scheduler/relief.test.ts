@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Relief } from '../../../src/scheduler/relief.ts'
 import type { Session } from '../../../src/session/session.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
@@ -27,12 +27,12 @@ function setUp() {
 }
 
 describe('Relief', () => {
-  test('finds no session that isn’t crowded', () => {
+  it('finds no session that isn’t crowded', () => {
     const { relief } = setUp()
     expect(relief.find([makeSession(false)])).toBe(null)
   })
 
-  test('relieves one session in two seconds', () => {
+  it('relieves one session in two seconds', () => {
     const { clock, relief, retire } = setUp()
     retire()
     clock.advance(INTERVAL - 1)
@@ -41,7 +41,7 @@ describe('Relief', () => {
     retire()
   })
 
-  test(`leaves no more than ${MAX_RETIRED} retired sessions open`, () => {
+  it(`leaves no more than ${MAX_RETIRED} retired sessions open`, () => {
     const { clock, relief, retire } = setUp()
     const retired: Session[] = []
     for (let i = 0; i < MAX_RETIRED; i++) {
@@ -53,7 +53,7 @@ describe('Relief', () => {
     retire()
   })
 
-  test('begins anew when the successor is gone before its SETTINGS', () => {
+  it('begins anew when the successor is gone before its SETTINGS', () => {
     const { clock, relief } = setUp()
     const crowded = makeSession(true)
     const successor = makeSession(false)

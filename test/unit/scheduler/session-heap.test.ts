@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Loaded } from '../../../src/scheduler/session-heap.ts'
 import { SessionHeap } from '../../../src/scheduler/session-heap.ts'
 
@@ -48,7 +48,7 @@ function fill(...streams: number[]) {
 }
 
 describe('SessionHeap', () => {
-  test('has no first session when it is empty, before and after', () => {
+  it('has no first session when it is empty, before and after', () => {
     const { heap } = fill()
     expect([heap.first, heap.size]).toEqual([null, 0])
     const item = new Item(1)
@@ -57,11 +57,11 @@ describe('SessionHeap', () => {
     expect([heap.first, heap.size, item.heapIndex]).toEqual([null, 0, -1])
   })
 
-  test('gives the least loaded session first, and among equals the oldest', () => {
+  it('gives the least loaded session first, and among equals the oldest', () => {
     expect(drain(fill(5, 3, 8, 3, 0, 5, 0).heap)).toEqual([4, 6, 1, 3, 0, 5, 2])
   })
 
-  test('reorders a session whose load grows or falls', () => {
+  it('reorders a session whose load grows or falls', () => {
     const { heap, items } = fill(1, 2, 3, 4)
     const [lightest, , , heaviest] = items
     if (lightest === undefined || heaviest === undefined) throw new Error('There are four')
@@ -73,7 +73,7 @@ describe('SessionHeap', () => {
     expect(drain(heap)).toEqual([3, 1, 2, 0])
   })
 
-  test('ignores the removal of a session that it doesn’t have', () => {
+  it('ignores the removal of a session that it doesn’t have', () => {
     const { heap, items } = fill(1, 2)
     heap.delete(new Item(9))
     const [first] = items
@@ -82,7 +82,7 @@ describe('SessionHeap', () => {
     expect(drain(heap)).toEqual([1])
   })
 
-  test('spreads calls evenly over all its sessions', () => {
+  it('spreads calls evenly over all its sessions', () => {
     const { heap, items } = fill(0, 0, 0, 0, 0, 0, 0)
     for (let call = 0; call < 700; call++) {
       const { first } = heap
@@ -93,7 +93,7 @@ describe('SessionHeap', () => {
     expect(items.map(({ streams }) => streams)).toEqual(Array(7).fill(100))
   })
 
-  test.each([
+  it.each([
     1, 2, 3, 4, 5,
   ])('gives the same session as a linear search, after any additions, removals and changes: %i', (seed) => {
     const random = toRandom(seed)

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Call } from '../../../src/call/call.ts'
 import { Deadlines } from '../../../src/core/clock.ts'
 import { ErrorCode } from '../../../src/errors/error-codes.ts'
@@ -91,7 +91,7 @@ function turn(): Promise<void> {
 
 describe('Http2Session', () => {
   describe('when its socket is connected', () => {
-    test('connects the engine to it, and is ready', async () => {
+    it('connects the engine to it, and is ready', async () => {
       const scene = new Scene({ initialWindowSize: 65_536 })
       expect(scene.session.state).toEqual({ name: 'connecting' })
       expect(scene.session.canTake('any')).toBe('soon')
@@ -103,7 +103,7 @@ describe('Http2Session', () => {
       expect(scene.session.canTake('any')).toBe('yes')
     })
 
-    test('closes when the engine throws because the socket is invalid', async () => {
+    it('closes when the engine throws because the socket is invalid', async () => {
       const scene = new Scene()
       scene.engine.error = new TypeError('no socket')
       scene.session.start()
@@ -114,7 +114,7 @@ describe('Http2Session', () => {
   })
 
   describe('when a call is opened', () => {
-    test('creates a stream on the connection, counts it, and opens it last', async () => {
+    it('creates a stream on the connection, counts it, and opens it last', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.open(toCall())
@@ -129,7 +129,7 @@ describe('Http2Session', () => {
       expect(scene.events).toEqual([])
     })
 
-    test('has no room above the limit of the peer, nor when the engine has none', async () => {
+    it('has no room above the limit of the peer, nor when the engine has none', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.onSettings({ maxConcurrentStreams: 1 })
@@ -146,7 +146,7 @@ describe('Http2Session', () => {
   })
 
   describe('when GOAWAY comes', () => {
-    test('drains: finishes its streams, then the connection, and destroys it after a second', async () => {
+    it('drains: finishes its streams, then the connection, and destroys it after a second', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.open(toCall())
@@ -169,7 +169,7 @@ describe('Http2Session', () => {
   })
 
   describe('when the connection fails', () => {
-    test('closes, fails its streams in their order, and destroys the connection; the first cause wins', async () => {
+    it('closes, fails its streams in their order, and destroys the connection; the first cause wins', async () => {
       const scene = new Scene()
       await scene.connect()
       scene.session.open(toCall())
@@ -187,7 +187,7 @@ describe('Http2Session', () => {
   })
 
   describe('when the peer sends GOAWAY', () => {
-    test('leaves out the streams above the last one while a call on a stream that it covers goes on', async () => {
+    it('leaves out the streams above the last one while a call on a stream that it covers goes on', async () => {
       const scene = new Scene()
       await scene.connect()
       const { session, engine } = scene
@@ -209,7 +209,7 @@ describe('Http2Session', () => {
       expect(toLeftOut()).toEqual([])
     })
 
-    test('leaves out none when it accepts none, takes that back, or when the connection is lost', async () => {
+    it('leaves out none when it accepts none, takes that back, or when the connection is lost', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       const { session } = scene
@@ -226,7 +226,7 @@ describe('Http2Session', () => {
   })
 
   describe('when it is closed', () => {
-    test('sends GOAWAY, drains, and finishes at once without streams', async () => {
+    it('sends GOAWAY, drains, and finishes at once without streams', async () => {
       const scene = new Scene()
       await scene.connect()
       scene.session.close('closed')
@@ -235,7 +235,7 @@ describe('Http2Session', () => {
       expect(scene.events).toEqual(['ref', 'close', 'finish'])
     })
 
-    test('ends the connection attempt when there is no socket yet', async () => {
+    it('ends the connection attempt when there is no socket yet', async () => {
       const scene = new Scene()
       scene.session.start()
       scene.session.close('closed')
@@ -245,7 +245,7 @@ describe('Http2Session', () => {
   })
 
   describe('when it is destroyed', () => {
-    test('fails its streams, and destroys the connection, whose end closes the session', async () => {
+    it('fails its streams, and destroys the connection, whose end closes the session', async () => {
       const scene = new Scene()
       await scene.connect()
       scene.session.open(toCall())

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SocketError } from '../../../src/errors/errors.ts'
 import { HOUR, setUp, turn } from './keepalive-scene.ts'
 
@@ -10,7 +10,7 @@ const SECOND = 1_000
 
 describe('Keepalive', () => {
   describe('when the system has dropped the connection under a call', () => {
-    test.each([
+    it.each([
       ['by default', {}],
       ['without PINGs', { pingInterval: 0 }],
     ])('%s › ends the session within two looks', async (_name, options) => {
@@ -24,7 +24,7 @@ describe('Keepalive', () => {
       expect(session.errors[0]).toMatchObject({ processed: 'maybe' })
     })
 
-    test('does not end the session while bytes come that were sent before', async () => {
+    it('does not end the session while bytes come that were sent before', async () => {
       const { clock, session, open } = setUp()
       open()
       session.isDisconnected = true
@@ -36,7 +36,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual([])
     })
 
-    test('leaves an idle session alone: its next call has a look of its own', async () => {
+    it('leaves an idle session alone: its next call has a look of its own', async () => {
       const { clock, session, open, close } = setUp()
       open()
       close()
@@ -52,7 +52,7 @@ describe('Keepalive', () => {
   })
 
   describe('the connection is asked to look for what no event tells', () => {
-    test('every 500 ms while a call needs it, also when nothing else is watched for', () => {
+    it('every 500 ms while a call needs it, also when nothing else is watched for', () => {
       const { clock, session, open } = setUp({ pingInterval: 0, keepAliveTimeout: 0 })
       clock.advance(10 * SECOND)
       expect(session.looks).toBe(0)
@@ -62,7 +62,7 @@ describe('Keepalive', () => {
       expect(session.looks).toBeLessThanOrEqual(20)
     })
 
-    test('as often when calls are too short for a look in between', () => {
+    it('as often when calls are too short for a look in between', () => {
       const { clock, session, open, close } = setUp()
       for (let call = 0; call < 100; call++) {
         open()
@@ -82,7 +82,7 @@ describe('Keepalive', () => {
       return scene
     }
 
-    test('sends an early PING', () => {
+    it('sends an early PING', () => {
       const { clock, session } = setUpSilent()
       clock.advance(2 * SECOND - 1)
       expect(session.events).toEqual([])
@@ -90,7 +90,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('sends the further PINGs of one silence after 4, 8, 16 and 32 seconds, and then each minute', () => {
+    it('sends the further PINGs of one silence after 4, 8, 16 and 32 seconds, and then each minute', () => {
       const { clock, session } = setUpSilent()
       const sentAt: number[] = []
       for (let at = 0; at < 240; at++) {
@@ -104,7 +104,7 @@ describe('Keepalive', () => {
       expect(pauses).toEqual([2, 4, 8, 16, 32, 60, 60].map((pause) => expect.closeTo(pause, -0.7)))
     })
 
-    test('begins anew with two seconds after each byte', () => {
+    it('begins anew with two seconds after each byte', () => {
       const { clock, session } = setUpSilent()
       clock.advance(2 * SECOND + 50)
       session.ack()
@@ -113,7 +113,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(2)
     })
 
-    test('keeps new calls from the session when the ACK takes more than a second, and ends nothing before pingTimeout', async () => {
+    it('keeps new calls from the session when the ACK takes more than a second, and ends nothing before pingTimeout', async () => {
       const { clock, keepalive, session } = setUpSilent()
       clock.advance(2 * SECOND + 50)
       clock.advance(SECOND - 100)
@@ -129,7 +129,7 @@ describe('Keepalive', () => {
       expect(session.events).not.toContain('dead')
     })
 
-    test('ends the session after pingTimeout', async () => {
+    it('ends the session after pingTimeout', async () => {
       const { clock, session } = setUpSilent()
       clock.advance(2 * SECOND + 50)
       clock.advance(15 * SECOND + 100)
@@ -137,7 +137,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'trust', 'dead'])
     })
 
-    test.each([
+    it.each([
       ['the caller has set pingInterval', { ...UNSAID, pingInterval: 60_000 }],
       ['the caller has turned PINGs off', { ...UNSAID, pingInterval: 0 }],
       ['the caller has set no end for PINGs', { ...UNSAID, pingTimeout: 0 }],
@@ -147,7 +147,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('sends none to a peer that has complained of PINGs, nor to one that may be a gRPC server and has sent nothing', () => {
+    it('sends none to a peer that has complained of PINGs, nor to one that may be a gRPC server and has sent nothing', () => {
       const shy = setUpSilent()
       shy.memory.onTooManyPings()
       const unknown = setUp(UNSAID)
@@ -158,7 +158,7 @@ describe('Keepalive', () => {
       }
     })
 
-    test('sends one to a gRPC server after HEADERS or DATA, and no further one before the next', () => {
+    it('sends one to a gRPC server after HEADERS or DATA, and no further one before the next', () => {
       const { clock, memory, pings, session, open } = setUp(UNSAID)
       memory.onResponse('application/grpc')
       pings.onNews()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
 
 /** How long the verification of a session may take, in milliseconds. */
@@ -8,7 +8,7 @@ const MIN_PING_GAP = 1_000
 
 describe('Keepalive', () => {
   describe('when a session was idle for pingInterval', () => {
-    test('requires verification, and sends no PING before a call needs the session', () => {
+    it('requires verification, and sends no PING before a call needs the session', () => {
       const { clock, session, keepalive } = setUp()
       clock.advance(INTERVAL - 1)
       expect(keepalive.isTrusted).toBe(true)
@@ -18,7 +18,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual([])
     })
 
-    test('counts from the end of its last stream', () => {
+    it('counts from the end of its last stream', () => {
       const { clock, session, keepalive, open, close } = setUp()
       open()
       clock.advance(INTERVAL / 2)
@@ -31,7 +31,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('ignores bytes that come meanwhile: they may have been on their way for long', () => {
+    it('ignores bytes that come meanwhile: they may have been on their way for long', () => {
       const { clock, session, keepalive } = setUp()
       clock.advance(INTERVAL - 1)
       session.bytesRead = 100
@@ -39,7 +39,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('verifies it by one PING, and reports when it is verified', () => {
+    it('verifies it by one PING, and reports when it is verified', () => {
       const { clock, session, keepalive } = setUpStale()
       keepalive.verify()
       keepalive.verify()
@@ -50,7 +50,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'pong 30', 'trust'])
     })
 
-    test('needs no verification for one more interval then', () => {
+    it('needs no verification for one more interval then', () => {
       const { clock, session, keepalive } = setUpStale()
       keepalive.verify()
       session.ack()
@@ -60,7 +60,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test.each([
+    it.each([
       { pingTimeout: TIMEOUT, patience: VERIFY_TIMEOUT },
       { pingTimeout: 500, patience: 500 },
       { pingTimeout: 1_999, patience: 1_999 },
@@ -78,7 +78,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('closes it after keepAliveTimeout, counted from its last stream and not from a verification', () => {
+    it('closes it after keepAliveTimeout, counted from its last stream and not from a verification', () => {
       const { clock, session, keepalive } = setUpStale()
       clock.advance(IDLE / 2)
       keepalive.verify()
@@ -89,7 +89,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('does not close it while a call waits for its verification', () => {
+    it('does not close it while a call waits for its verification', () => {
       const { clock, session, keepalive } = setUpStale()
       clock.advance(IDLE - INTERVAL - 1)
       session.isAwaited = true
@@ -99,7 +99,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('requires no verification with pingTimeout 0: its ACK could be waited for without end', () => {
+    it('requires no verification with pingTimeout 0: its ACK could be waited for without end', () => {
       const { clock, session, keepalive } = setUp({ pingTimeout: 0, keepAliveTimeout: 0 })
       clock.advance(100 * INTERVAL)
       keepalive.requireVerification()
@@ -108,7 +108,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual([])
     })
 
-    test('sends no second PING when one is on its way already', () => {
+    it('sends no second PING when one is on its way already', () => {
       const { session, keepalive } = setUpStale()
       keepalive.probe()
       keepalive.verify()
@@ -118,7 +118,7 @@ describe('Keepalive', () => {
     })
   })
 
-  test('sends no PING when the session needs no verification', () => {
+  it('sends no PING when the session needs no verification', () => {
     const { session, keepalive } = setUp()
     keepalive.verify()
     expect(session.events).toEqual([])
@@ -126,7 +126,7 @@ describe('Keepalive', () => {
   })
 
   describe('when another session of the origin was lost', () => {
-    test('verifies this one by a PING before it takes another call', () => {
+    it('verifies this one by a PING before it takes another call', () => {
       const { session, keepalive } = setUp()
       keepalive.requireVerification()
       keepalive.requireVerification()
@@ -138,7 +138,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(true)
     })
 
-    test('gives that PING the whole pingTimeout while the session has streams', async () => {
+    it('gives that PING the whole pingTimeout while the session has streams', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
       keepalive.requireVerification()
@@ -151,7 +151,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('requires no verification with pingInterval 0', () => {
+    it('requires no verification with pingInterval 0', () => {
       const { keepalive } = setUp({ pingInterval: 0 })
       keepalive.requireVerification()
       expect(keepalive.isTrusted).toBe(true)
@@ -169,21 +169,21 @@ describe('Keepalive', () => {
       return scene
     }
 
-    test('sends a PING with it, and one for a hundred of them', () => {
+    it('sends a PING with it, and one for a hundred of them', () => {
       const { session, keepalive, open } = setUp()
       open()
       for (let i = 0; i < 100; i++) keepalive.onReset(false)
       expect(session.events).toEqual(['ping'])
     })
 
-    test('sends none with pingInterval 0', () => {
+    it('sends none with pingInterval 0', () => {
       const { session, keepalive, open } = setUp({ pingInterval: 0 })
       open()
       keepalive.onReset(false)
       expect(session.asked).toBe(0)
     })
 
-    test('closes the session after pingTimeout without an ACK', async () => {
+    it('closes the session after pingTimeout without an ACK', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
       keepalive.onReset(false)
@@ -195,7 +195,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('sends no other PING within a second of its ACK, whatever comes meanwhile', () => {
+    it('sends no other PING within a second of its ACK, whatever comes meanwhile', () => {
       const { clock, session, pings, keepalive } = setUpReset()
       pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
@@ -206,7 +206,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('sends no other PING within an interval when nothing has come: servers would complain', () => {
+    it('sends no other PING within an interval when nothing has come: servers would complain', () => {
       const { clock, session, keepalive } = setUpReset()
       clock.advance(INTERVAL - 1)
       keepalive.onReset(false)
@@ -215,7 +215,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('counts only HEADERS and DATA as new data, as servers that count PINGs do', () => {
+    it('counts only HEADERS and DATA as new data, as servers that count PINGs do', () => {
       const { clock, session, keepalive } = setUpReset()
       for (let seconds = 1; seconds < 5; seconds++) {
         session.bytesRead = seconds * 17
@@ -225,7 +225,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('counts the PING of an interval as one, too', () => {
+    it('counts the PING of an interval as one, too', () => {
       const { clock, session, pings, keepalive, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -237,7 +237,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('sends no fourth PING to a peer that has not responded so far, since it may be a gRPC server', () => {
+    it('sends no fourth PING to a peer that has not responded so far, since it may be a gRPC server', () => {
       const { clock, session, keepalive } = setUp({ pingInterval: 10_000, keepAliveTimeout: 0 })
       for (let i = 0; i < 10; i++) {
         keepalive.onReset(false)
@@ -252,7 +252,7 @@ describe('Keepalive', () => {
   })
 
   describe('when the peer has complained of too many PINGs', () => {
-    test('doubles the interval of the PINGs, and of verification', () => {
+    it('doubles the interval of the PINGs, and of verification', () => {
       const { clock, memory, session, keepalive, open, close } = setUp()
       memory.onTooManyPings()
       open()
@@ -268,7 +268,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('sends PINGs at most 64 times more rarely, and does not turn on PINGs that were off', () => {
+    it('sends PINGs at most 64 times more rarely, and does not turn on PINGs that were off', () => {
       for (const [pingInterval, asked] of [
         [INTERVAL, 1],
         [0, 0],
@@ -283,7 +283,7 @@ describe('Keepalive', () => {
       }
     })
 
-    test('sends no further PING with a reset', () => {
+    it('sends no further PING with a reset', () => {
       const { clock, memory, session, pings, keepalive, open } = setUp()
       open()
       memory.onTooManyPings()
@@ -294,7 +294,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('sends PINGs more rarely, too, when the peer closes the session', async () => {
+    it('sends PINGs more rarely, too, when the peer closes the session', async () => {
       const { clock, memory, session, pings, keepalive, open } = setUp()
       open()
       memory.onTooManyPings()
@@ -318,7 +318,7 @@ describe('Keepalive', () => {
     /** `pingInterval` isn't set by the caller. */
     const UNSAID = { pingInterval: null, keepAliveTimeout: 0, pingTimeout: TIMEOUT } as const
 
-    test.each([
+    it.each([
       ['application/grpc', 5],
       ['application/grpc+proto', 5],
       ['application/grpc;charset=utf-8', 5],
@@ -337,7 +337,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('gets a PING per interval that the caller has set', () => {
+    it('gets a PING per interval that the caller has set', () => {
       const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: MINUTE })
       open()
       memory.onResponse('application/grpc')
@@ -345,7 +345,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('gets no PING with pingInterval 0', () => {
+    it('gets no PING with pingInterval 0', () => {
       const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: 0 })
       open()
       memory.onResponse('application/grpc')
@@ -353,7 +353,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('requires verification after so long without a call, and closes the session when a further PING would be a strike', () => {
+    it('requires verification after so long without a call, and closes the session when a further PING would be a strike', () => {
       const { clock, memory, session, keepalive } = setUp(UNSAID)
       memory.onResponse('application/grpc')
       for (let asked = 1; asked <= 3; asked++) {
@@ -370,7 +370,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('requires no verification when another session was lost and a PING would be a strike', () => {
+    it('requires no verification when another session was lost and a PING would be a strike', () => {
       const { memory, session, keepalive, open } = setUp(UNSAID)
       memory.onResponse('application/grpc')
       open()
@@ -384,7 +384,7 @@ describe('Keepalive', () => {
     })
   })
 
-  test('a peer that has not responded, and has got three PINGs, gets one every five minutes', () => {
+  it('a peer that has not responded, and has got three PINGs, gets one every five minutes', () => {
     const { clock, session, open } = setUp({ pingInterval: null, keepAliveTimeout: 0 })
     open()
     const times: number[] = []

@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SocketError } from '../../../src/errors/errors.ts'
 import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
 
 describe('Keepalive', () => {
   describe('when a session is idle', () => {
-    test('reports it after keepAliveTimeout, once, and sets no further alarm', () => {
+    it('reports it after keepAliveTimeout, once, and sets no further alarm', () => {
       const { clock, session } = setUp()
       clock.advance(IDLE - 1)
       expect(session.events).toEqual([])
@@ -15,7 +15,7 @@ describe('Keepalive', () => {
       expect(clock.alarms).toBe(0)
     })
 
-    test('counts from the end of its last stream', () => {
+    it('counts from the end of its last stream', () => {
       const { clock, session, open, close } = setUp({ pingInterval: 0 })
       clock.advance(IDLE / 2)
       open()
@@ -30,19 +30,19 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['idle'])
     })
 
-    test('never reports it with keepAliveTimeout 0', () => {
+    it('never reports it with keepAliveTimeout 0', () => {
       const { clock, session } = setUp({ keepAliveTimeout: 0 })
       clock.advance(100 * HOUR)
       expect(session.events).toEqual([])
     })
 
-    test('sends no PING', () => {
+    it('sends no PING', () => {
       const { clock, session } = setUp({ keepAliveTimeout: 0 })
       clock.advance(100 * INTERVAL)
       expect(session.asked).toBe(0)
     })
 
-    test('sets no alarm when no timeout applies', () => {
+    it('sets no alarm when no timeout applies', () => {
       const { clock, deadlines } = setUp({ keepAliveTimeout: 0, pingInterval: 0 })
       clock.advance(HOUR)
       expect(clock.made).toBe(0)
@@ -51,7 +51,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a session has streams', () => {
-    test('sends a PING after pingInterval without a byte', () => {
+    it('sends a PING after pingInterval without a byte', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL - 1)
@@ -60,7 +60,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('doesn’t count silence from before the first stream', () => {
+    it('doesn’t count silence from before the first stream', () => {
       const { clock, session, open } = setUp()
       clock.advance(INTERVAL - 1)
       open()
@@ -70,7 +70,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('doesn’t count bytes from before the first stream', () => {
+    it('doesn’t count bytes from before the first stream', () => {
       const { clock, session, open } = setUp()
       session.bytesRead = 9
       open()
@@ -78,7 +78,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('delays the PING while bytes come, and sends it a little more than an interval after the last', () => {
+    it('delays the PING while bytes come, and sends it a little more than an interval after the last', () => {
       const { clock, session, open } = setUp()
       open()
       for (let i = 1; i <= 20; i++) {
@@ -91,7 +91,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('sends a PING once an interval when the bytes cannot be counted', () => {
+    it('sends a PING once an interval when the bytes cannot be counted', () => {
       const { clock, session, open } = setUp()
       session.bytesRead = null
       open()
@@ -102,7 +102,7 @@ describe('Keepalive', () => {
       }
     })
 
-    test('reports the round trip, and sends another PING an interval after the ACK', () => {
+    it('reports the round trip, and sends another PING an interval after the ACK', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -115,7 +115,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'pong 150', 'ping'])
     })
 
-    test('never sends a PING with pingInterval 0', () => {
+    it('never sends a PING with pingInterval 0', () => {
       const { clock, session, keepalive, open, close } = setUp({ pingInterval: 0, keepAliveTimeout: 0 })
       open()
       clock.advance(HOUR)
@@ -125,7 +125,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(true)
     })
 
-    test('does the same for a session without streams that a call waits for', () => {
+    it('does the same for a session without streams that a call waits for', () => {
       const { clock, session, keepalive } = setUp({ keepAliveTimeout: 1_000 })
       session.isAwaited = true
       keepalive.onBusy()
@@ -138,7 +138,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('does not report the session as idle, however long its streams take', () => {
+    it('does not report the session as idle, however long its streams take', () => {
       const { clock, session, open } = setUp({ keepAliveTimeout: 1_000, pingInterval: 0 })
       open()
       clock.advance(HOUR)
@@ -147,7 +147,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a PING gets no ACK', () => {
-    test.each([
+    it.each([
       'ends, and another one begins',
       'ends',
     ])('and its time is over as a call %s, before the alarm has rung › closes the session', async (what) => {
@@ -164,7 +164,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('closes the session after pingTimeout, once', async () => {
+    it('closes the session after pingTimeout, once', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL + TIMEOUT - 1)
@@ -184,7 +184,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('reports how long it really waited when the process was busy', async () => {
+    it('reports how long it really waited when the process was busy', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -195,7 +195,7 @@ describe('Keepalive', () => {
       expect(session.errors[0]?.message).toContain('7654 ms')
     })
 
-    test('does not close the session when the ACK comes at the last moment', () => {
+    it('does not close the session when the ACK comes at the last moment', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL + TIMEOUT - 1)
@@ -204,7 +204,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', `pong ${TIMEOUT - 1}`])
     })
 
-    test('closes the session even if its streams have ended meanwhile', async () => {
+    it('closes the session even if its streams have ended meanwhile', async () => {
       const { clock, session, open, close } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -215,7 +215,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('does not close the session while bytes come: the ACK may be behind them', async () => {
+    it('does not close the session while bytes come: the ACK may be behind them', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -230,7 +230,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test.each([
+    it.each([
       'a response',
       'a byte',
     ])('counts %s that came before the session checks the deadline', async (what) => {
@@ -249,7 +249,7 @@ describe('Keepalive', () => {
       expect(session.events).not.toContain('dead')
     })
 
-    test('waits without end with pingTimeout 0, and sends no second PING', () => {
+    it('waits without end with pingTimeout 0, and sends no second PING', () => {
       const { clock, session, open } = setUp({ pingTimeout: 0 })
       open()
       clock.advance(HOUR)
@@ -258,7 +258,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', `pong ${HOUR - INTERVAL}`])
     })
 
-    test('closes an idle session after keepAliveTimeout also with pingTimeout 0', async () => {
+    it('closes an idle session after keepAliveTimeout also with pingTimeout 0', async () => {
       const { clock, session, open, close } = setUp({ pingTimeout: 0 })
       open()
       clock.advance(INTERVAL)
@@ -271,7 +271,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a PING cannot be sent', () => {
-    test('does not close the session, and tries again after a pause', () => {
+    it('does not close the session, and tries again after a pause', () => {
       const { clock, session, open } = setUp()
       session.canPing = false
       open()
@@ -284,7 +284,7 @@ describe('Keepalive', () => {
       expect(session.events).toContain('ping')
     })
 
-    test('because the connection is gone › closes the session at the next look, and sends none', () => {
+    it('because the connection is gone › closes the session at the next look, and sends none', () => {
       const { clock, session, keepalive, open } = setUp()
       session.canPing = false
       session.isLost = true
@@ -296,7 +296,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('can be verified again', () => {
+    it('can be verified again', () => {
       const { session, keepalive } = setUpStale()
       session.canPing = false
       keepalive.verify()
@@ -307,7 +307,7 @@ describe('Keepalive', () => {
   })
 
   describe('when it has stopped', () => {
-    test('ignores every event', () => {
+    it('ignores every event', () => {
       const { clock, deadlines, session, keepalive, open, close } = setUp()
       open()
       clock.advance(INTERVAL)

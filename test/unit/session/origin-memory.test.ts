@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MAX_AGES, OriginMemory } from '../../../src/session/origin-memory.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
@@ -45,7 +45,7 @@ function look(memory: OriginMemory): Record<What, unknown> {
 const NOTHING = look(setUp().memory)
 
 describe('OriginMemory', () => {
-  test('knows nothing at first', () => {
+  it('knows nothing at first', () => {
     expect(NOTHING).toEqual({
       protocol: 'unknown',
       streamLimit: null,
@@ -56,7 +56,7 @@ describe('OriginMemory', () => {
     })
   })
 
-  test('has no getter for something that is learned and has no age', () => {
+  it('has no getter for something that is learned and has no age', () => {
     const all = Object.entries(Object.getOwnPropertyDescriptors(OriginMemory.prototype))
     const getters = all.flatMap(([name, { get }]) => (get === undefined ? [] : name))
     expect(getters.toSorted()).toEqual([...WHATS, ...DERIVED].toSorted())
@@ -65,7 +65,7 @@ describe('OriginMemory', () => {
   describe.each(WHATS)('%s', (what) => {
     const [teach, known] = TAUGHT[what]
 
-    test('is believed until its age is reached, and forgotten then', () => {
+    it('is believed until its age is reached, and forgotten then', () => {
       const { clock, memory } = setUp()
       teach(memory)
       expect(look(memory)).toEqual({ ...NOTHING, [what]: known })
@@ -75,7 +75,7 @@ describe('OriginMemory', () => {
       expect(look(memory)).toEqual(NOTHING)
     })
 
-    test('is as new as when it was last learned', () => {
+    it('is as new as when it was last learned', () => {
       const { clock, memory } = setUp()
       teach(memory)
       clock.advance(MAX_AGES[what] - 1)
@@ -87,7 +87,7 @@ describe('OriginMemory', () => {
       expect(look(memory)[what]).not.toEqual(NOTHING[what])
     })
 
-    test('has its row in docs/connections.md, with its age', () => {
+    it('has its row in docs/connections.md, with its age', () => {
       const rows = page.split('\n').filter((line) => line.startsWith(`| \`${what}\` |`))
       expect(rows).toHaveLength(1)
       expect(rows[0]?.split('|')[3]?.trim()).toBe(MAX_AGES[what].toLocaleString('en-US').replaceAll(',', '_'))
@@ -96,13 +96,13 @@ describe('OriginMemory', () => {
     })
   })
 
-  test('has no row in docs/connections.md for anything else', () => {
+  it('has no row in docs/connections.md for anything else', () => {
     const table = page.slice(page.indexOf('### What an origin has taught'))
     const rows = table.slice(0, table.indexOf('\n\n', table.indexOf('| --- |'))).match(/^\| `\w+` \|/gm)
     expect(rows?.map((row) => row.slice(3, -3))).toEqual(WHATS)
   })
 
-  test('keeps HTTP/1.1 that the caller has chosen', () => {
+  it('keeps HTTP/1.1 that the caller has chosen', () => {
     const clock = new FakeClock()
     const memory = new OriginMemory(clock, 'http/1.1')
     memory.onHttp2()
@@ -112,7 +112,7 @@ describe('OriginMemory', () => {
     expect(memory.mayChooseHttp2).toBe(false)
   })
 
-  test('forgets HTTP/1.1 that a connection chose when another one chooses HTTP/2', () => {
+  it('forgets HTTP/1.1 that a connection chose when another one chooses HTTP/2', () => {
     const { memory } = setUp()
     memory.onHttp1('alpn')
     expect(memory.mayChooseHttp2).toBe(true)
@@ -120,7 +120,7 @@ describe('OriginMemory', () => {
     expect(memory.protocol).toBe('unknown')
   })
 
-  test('keeps HTTP/1.1 that a server of HTTP/2 requires, until none can be had', () => {
+  it('keeps HTTP/1.1 that a server of HTTP/2 requires, until none can be had', () => {
     const { memory } = setUp()
     memory.onHttp1('required')
     memory.onHttp1('alpn')
@@ -130,7 +130,7 @@ describe('OriginMemory', () => {
     expect(memory.protocol).toBe('unknown')
   })
 
-  test('doubles the factor of the PING interval with each complaint, up to 64', () => {
+  it('doubles the factor of the PING interval with each complaint, up to 64', () => {
     const { memory } = setUp()
     const factors = Array.from({ length: 10 }, () => {
       memory.onTooManyPings()
@@ -139,14 +139,14 @@ describe('OriginMemory', () => {
     expect(factors).toEqual([2, 4, 8, 16, 32, 64, 64, 64, 64, 64])
   })
 
-  test('remembers that the peer has complained of PINGs', () => {
+  it('remembers that the peer has complained of PINGs', () => {
     const { memory } = setUp()
     expect(memory.isPingShy).toBe(false)
     memory.onTooManyPings()
     expect(memory.isPingShy).toBe(true)
   })
 
-  test('gives a ticket to the identity that has got it alone', () => {
+  it('gives a ticket to the identity that has got it alone', () => {
     const { memory } = setUp()
     const secureContext = createSecureContext()
     const { tlsTicket } = memory
@@ -157,7 +157,7 @@ describe('OriginMemory', () => {
     expect(tlsTicket.get(secureContext)).toBeUndefined()
   })
 
-  test('knows nothing of gRPC before the first response, and keeps to the first one in gRPC', () => {
+  it('knows nothing of gRPC before the first response, and keeps to the first one in gRPC', () => {
     const { memory } = setUp()
     const known = [undefined, 'text/html', 'application/grpc', undefined].map((contentType) => {
       memory.onResponse(contentType)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import { PeerSettings, UNLIMITED } from '../../../src/session/peer-settings.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
@@ -11,7 +11,7 @@ function setUp(ownLimit = UNLIMITED, remembered: number | null = null) {
 
 describe('PeerSettings', () => {
   describe('when no SETTINGS have come', () => {
-    test.each([
+    it.each([
       { what: 'nothing is known', own: UNLIMITED, remembered: null, limit: 100 },
       { what: 'the last session had fewer', own: UNLIMITED, remembered: 7, limit: 7 },
       { what: 'the last session had none', own: UNLIMITED, remembered: 0, limit: 0 },
@@ -32,7 +32,7 @@ describe('PeerSettings', () => {
   })
 
   describe('when SETTINGS come, or change', () => {
-    test("allows what they allow, up to the client's own limits", () => {
+    it("allows what they allow, up to the client's own limits", () => {
       const { settings } = setUp(50)
       const heard = [10, 1_000, 0, 50, 51].map((maxConcurrentStreams) => {
         settings.update({ maxConcurrentStreams })
@@ -47,7 +47,7 @@ describe('PeerSettings', () => {
       ])
     })
 
-    test('has the protocol’s default for a missing setting', () => {
+    it('has the protocol’s default for a missing setting', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1, enableConnectProtocol: true })
       expect(settings.offersExtendedConnect).toBe(true)
@@ -59,7 +59,7 @@ describe('PeerSettings', () => {
       ])
     })
 
-    test("remembers the peer's own limit for the next session", () => {
+    it("remembers the peer's own limit for the next session", () => {
       const { memory, settings } = setUp(5)
       settings.update({ maxConcurrentStreams: 20 })
       expect(memory.streamLimit).toBe(20)
@@ -68,7 +68,7 @@ describe('PeerSettings', () => {
       expect(new PeerSettings(UNLIMITED, memory).limit).toBe(100)
     })
 
-    test('allows one stream before any limit is known, when the first SETTINGS are waited for', () => {
+    it('allows one stream before any limit is known, when the first SETTINGS are waited for', () => {
       const { memory, settings } = setUp()
       const waiting = new PeerSettings(UNLIMITED, memory, true)
       expect([waiting.limit, settings.limit]).toEqual([1, 100])
@@ -76,7 +76,7 @@ describe('PeerSettings', () => {
       expect([waiting.limit, new PeerSettings(UNLIMITED, memory, true).limit]).toEqual([20, 20])
     })
 
-    test('are settled after settle(), and stay so', () => {
+    it('are settled after settle(), and stay so', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1 })
       expect(settings.areSettled).toBe(false)

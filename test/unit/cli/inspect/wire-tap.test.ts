@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Http2Facts, toSettings } from '../../../../src/cli/inspect/http2-facts.ts'
 import type { ObservedFrame } from '../../../../src/cli/inspect/wire-tap.ts'
 import { WireTap } from '../../../../src/cli/inspect/wire-tap.ts'
@@ -68,7 +68,7 @@ function summarize(seen: readonly ObservedFrame[]): string[] {
 }
 
 describe('WireTap', () => {
-  test('finds the same frames, and hands on the same bytes, wherever they are cut', async () => {
+  it('finds the same frames, and hands on the same bytes, wherever they are cut', async () => {
     const sent = Buffer.concat([PREFACE, frames.settings(), frames.headers(1, [[':method', 'GET']], 1)])
     const run = async (size: number): Promise<string[]> => {
       const scene = make()
@@ -97,7 +97,7 @@ describe('WireTap', () => {
     for (const size of [1, 2, 3, 7, 8, 9, 10, 13]) expect(await run(size)).toEqual(whole)
   })
 
-  test('holds back as its reader and its socket do', async () => {
+  it('holds back as its reader and its socket do', async () => {
     const { socket, tap } = make()
     socket.holds = true
     let taken = 0
@@ -114,7 +114,7 @@ describe('WireTap', () => {
     expect(tap.readableLength).toBeLessThan(3 * 65_536)
   })
 
-  test('the end of the server is no loss of what it has sent before', async () => {
+  it('the end of the server is no loss of what it has sent before', async () => {
     const scene = make()
     scene.socket.push(RESPONSE)
     scene.socket.push(null)
@@ -127,7 +127,7 @@ describe('WireTap', () => {
     expect(Buffer.concat(chunks).equals(RESPONSE)).toBe(true)
   })
 
-  test('an error of the socket is its own, and its end is that of the socket', async () => {
+  it('an error of the socket is its own, and its end is that of the socket', async () => {
     const { socket, tap } = make()
     const failed = once(tap, 'error')
     socket.destroy(new Error('lost'))
@@ -138,7 +138,7 @@ describe('WireTap', () => {
     expect(other.socket.destroyed).toBe(true)
   })
 
-  test.each([
+  it.each([
     {
       what: 'no SETTINGS ahead',
       bytes: frames.ping(),
@@ -186,7 +186,7 @@ describe('WireTap', () => {
     expect(scene.facts.fault).toContain(fault)
   })
 
-  test('ends the connection at a fault where it is to', async () => {
+  it('ends the connection at a fault where it is to', async () => {
     const { socket, tap } = make(true)
     const failed = once(tap, 'error')
     tap.resume()
@@ -195,7 +195,7 @@ describe('WireTap', () => {
     expect(socket.destroyed).toBe(true)
   })
 
-  test('goes on behind a list that a small block stands for', async () => {
+  it('goes on behind a list that a small block stands for', async () => {
     const scene = make()
     scene.tap.write(Buffer.concat([PREFACE, frames.headers(1, [[':method', 'GET']], 1)]))
     // An entry of 4,000 octets, and 16,000 times its index: 64 MB of fields.
@@ -209,7 +209,7 @@ describe('WireTap', () => {
 })
 
 describe('Http2Facts', () => {
-  test('keeps settings, windows and limits as they were when the response came, and the round trip', async () => {
+  it('keeps settings, windows and limits as they were when the response came, and the round trip', async () => {
     const scene = make()
     const { facts, tap } = scene
     tap.write(Buffer.concat([PREFACE, frames.settings([4, 100]), frames.windowUpdate(0, 5)]))
@@ -233,7 +233,7 @@ describe('Http2Facts', () => {
     expect(facts.roundTrip).toBeGreaterThanOrEqual(0)
   })
 
-  test.each([
+  it.each([
     { bytes: 'HTTP/1.1 400', protocol: 'HTTP/1.1' },
     { bytes: 'HTTP/', protocol: 'HTTP/1.1' },
     { bytes: '\x15\x03\x01\x00\x02\x02\x0a', protocol: 'TLS' },
@@ -250,7 +250,7 @@ describe('Http2Facts', () => {
     expect(facts.foreign).toBe(protocol)
   })
 
-  test('settings that are unknown have their number', () => {
+  it('settings that are unknown have their number', () => {
     expect(toSettings(Buffer.of(0, 3, 0, 0, 0, 1, 0x4d, 0x44, 0, 0, 0, 2, 0, 1))).toEqual({
       MAX_CONCURRENT_STREAMS: 1,
       '0x4d44': 2,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { isLoopback, requireConsent, toConsent } from '../../../../src/cli/load/consent.ts'
 import { Terminal } from '../../../../src/cli/terminal.ts'
 
@@ -10,7 +10,7 @@ const resolve = async (name: string): Promise<readonly string[]> => {
 }
 
 describe('loopback', () => {
-  test.each([
+  it.each([
     'http://localhost:8080/',
     'https://a.localhost/',
     'http://gone.localhost/',
@@ -22,7 +22,7 @@ describe('loopback', () => {
     expect(await isLoopback(new URL(url), resolve)).toBe(true)
   })
 
-  test.each([
+  it.each([
     'https://example.com/',
     'http://localhost.example.com/',
     'http://192.168.1.1/',
@@ -38,12 +38,12 @@ describe('loopback', () => {
 })
 
 describe('the consent to a load', () => {
-  test('is not needed for loopback', () => {
+  it('is not needed for loopback', () => {
     expect(toConsent(true, false, false)).toBe('send')
     expect(toConsent(true, false, true)).toBe('send')
   })
 
-  test('is needed for any other server', () => {
+  it('is needed for any other server', () => {
     expect(toConsent(false, false, false)).toBe('refuse')
     expect(toConsent(false, false, true)).toBe('ask')
     expect(toConsent(false, true, false)).toBe('warn')
@@ -73,24 +73,24 @@ function toTerminal(typed: string | null) {
 }
 
 describe('a load to another machine', () => {
-  test.each(['y\n', 'Y\r\n', 'yes\n'])('is sent when the user types %j', async (typed) => {
+  it.each(['y\n', 'Y\r\n', 'yes\n'])('is sent when the user types %j', async (typed) => {
     const { terminal, said } = toTerminal(typed)
     await requireConsent(URL_OF_OTHERS, false, terminal)
     expect(said.stderr).toMatch(/^example\.com isn't this machine.*\nMay it be sent\? \(y\/N\) $/)
   })
 
-  test.each(['\n', 'n\n', 'yep\n'])('is not sent when the user types %j', async (typed) => {
+  it.each(['\n', 'n\n', 'yep\n'])('is not sent when the user types %j', async (typed) => {
     const { terminal } = toTerminal(typed)
     await expect(requireConsent(URL_OF_OTHERS, false, terminal)).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  test('is not sent when there is no user to ask', async () => {
+  it('is not sent when there is no user to ask', async () => {
     const { terminal, said } = toTerminal(null)
     await expect(requireConsent(URL_OF_OTHERS, false, terminal)).rejects.toThrow(/Nothing was sent.*--yes/)
     expect(said.stderr).toBe('')
   })
 
-  test('is sent with a warning when the user has agreed before', async () => {
+  it('is sent with a warning when the user has agreed before', async () => {
     const { terminal, said } = toTerminal(null)
     await requireConsent(URL_OF_OTHERS, true, terminal)
     expect(said.stderr).toMatch(/^dodici load: example\.com isn't this machine.*\n$/)

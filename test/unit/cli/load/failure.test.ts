@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toExitCode } from '../../../../src/cli/load/failure.ts'
 import {
   AlpnError,
@@ -21,7 +21,7 @@ function toNodeError(code: string): Error {
 }
 
 describe('the exit code of an error', () => {
-  test.each([
+  it.each([
     { code: 'ENOTFOUND', exitCode: 3 },
     { code: 'EAI_AGAIN', exitCode: 3 },
     { code: 'ECONNREFUSED', exitCode: 4 },
@@ -44,7 +44,7 @@ describe('the exit code of an error', () => {
     expect(toExitCode(toConnectError(toNodeError(code), 'https://localhost'))).toBe(exitCode)
   })
 
-  test.each([
+  it.each([
     { error: new InvalidArgumentError('no'), exitCode: 2 },
     { error: new NotSupportedError('no'), exitCode: 2 },
     { error: new RequestContentLengthMismatchError('no'), exitCode: 2 },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Histogram } from '../../../../src/cli/load/histogram.ts'
 
 function toHistogram(durations: readonly number[]): Histogram {
@@ -20,18 +20,18 @@ const SPREAD = Array.from({ length: 20_000 }, (_, index) => 0.002 * 1.0011 ** in
 const SHARES = [0, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 1]
 
 describe('a histogram', () => {
-  test.each(SHARES)('has the percentile %d at most 0.4 %% from what was recorded', (share) => {
+  it.each(SHARES)('has the percentile %d at most 0.4 %% from what was recorded', (share) => {
     const exact = toPercentile(SPREAD, share)
     const found = toHistogram(SPREAD).percentile(share)
     expect(Math.abs(found / exact - 1)).toBeLessThan(0.004)
   })
 
-  test('has the shortest and the longest duration as they were', () => {
+  it('has the shortest and the longest duration as they were', () => {
     const histogram = toHistogram([3.3, 17.123_456, 1.000_001])
     expect([histogram.percentile(0), histogram.percentile(1)]).toEqual([1.000_001, 17.123_456])
   })
 
-  test('has the mean and the standard deviation of all', () => {
+  it('has the mean and the standard deviation of all', () => {
     expect(toHistogram([2, 4, 4, 4, 5, 5, 7, 9]).toSummary()).toMatchObject({
       min: 2,
       mean: 5,
@@ -40,7 +40,7 @@ describe('a histogram', () => {
     })
   })
 
-  test('takes durations beyond its buckets for the first or the last one', () => {
+  it('takes durations beyond its buckets for the first or the last one', () => {
     const histogram = toHistogram([0, 1e-9, 2 ** 40])
     expect(histogram.total).toBe(3)
     expect([histogram.percentile(0), histogram.percentile(0.5), histogram.percentile(1)]).toEqual([
@@ -50,7 +50,7 @@ describe('a histogram', () => {
     ])
   })
 
-  test('when merged, has what all have recorded', () => {
+  it('when merged, has what all have recorded', () => {
     const merged = toHistogram(SPREAD.filter((_, index) => index % 2 === 0))
     merged.merge(structuredClone(toHistogram(SPREAD.filter((_, index) => index % 2 === 1)).toData()))
     const whole = toHistogram(SPREAD)
@@ -61,7 +61,7 @@ describe('a histogram', () => {
     expect(merged.toSummary()?.stddev).toBeCloseTo(stddev, 3)
   })
 
-  test('without durations, has no figures', () => {
+  it('without durations, has no figures', () => {
     const histogram = new Histogram()
     histogram.merge(new Histogram().toData())
     expect(histogram.toSummary()).toBeNull()

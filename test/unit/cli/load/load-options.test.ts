@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { toJobs } from '../../../../src/cli/load/load-job.ts'
 import { readLoadOptions } from '../../../../src/cli/load/load-options.ts'
 
@@ -14,7 +14,7 @@ async function read(...args: string[]) {
 }
 
 describe('the options of a load', () => {
-  test('have defaults', async () => {
+  it('have defaults', async () => {
     const { url, ...rest } = await read('http://localhost:8080/a?b=c#d')
     expect(url.href).toBe('http://localhost:8080/a?b=c')
     expect(rest).toEqual({
@@ -40,7 +40,7 @@ describe('the options of a load', () => {
     })
   })
 
-  test('are all read', async () => {
+  it('are all read', async () => {
     const amounts = [
       '-c',
       '4',
@@ -92,11 +92,11 @@ describe('the options of a load', () => {
     })
   })
 
-  test('with a number of requests, have no duration', async () => {
+  it('with a number of requests, have no duration', async () => {
     expect((await read('-n', '5', 'localhost')).spec).toMatchObject({ requests: 5, duration: null })
   })
 
-  test('take the body from a file', async () => {
+  it('take the body from a file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-load-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 'body'), 'of a file')
@@ -104,7 +104,7 @@ describe('the options of a load', () => {
     expect(spec).toMatchObject({ method: 'POST', body: Buffer.from('of a file') })
   })
 
-  test('send the credentials of the URL, unless there is a field', async () => {
+  it('send the credentials of the URL, unless there is a field', async () => {
     const { url, spec } = await read('https://user:pass@localhost/')
     expect(url.href).toBe('https://localhost/')
     expect(spec.headers).toEqual(['authorization', 'Basic dXNlcjpwYXNz'])
@@ -112,7 +112,7 @@ describe('the options of a load', () => {
     expect(own.headers).toEqual(['Authorization', 'Bearer a'])
   })
 
-  test.each([
+  it.each([
     { args: [], message: 'takes one URL, not 0' },
     { args: ['localhost', '10'], message: 'takes one URL, not 2' },
     { args: ['-c', '0', 'localhost'], message: "--sessions takes a whole number from 1 to 1000, not '0'" },
@@ -154,7 +154,7 @@ describe('the options of a load', () => {
 })
 
 describe('the jobs of the threads', () => {
-  test('together are the load', async () => {
+  it('together are the load', async () => {
     const { spec } = await read('-c', '5', '-n', '11', '-w', '3', '-r', '300', 'localhost')
     const jobs = toJobs(spec)
     expect(jobs.map(({ sessions }) => sessions)).toEqual([2, 2, 1])

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { LoadOutcome, LoadPlan } from '../../../../src/cli/load/load-run.ts'
 import { LoadRun } from '../../../../src/cli/load/load-run.ts'
 import { toPace } from '../../../../src/cli/load/pacer.ts'
@@ -94,7 +94,7 @@ async function play(scene: Scene): Promise<LoadOutcome & { senders: readonly Fak
 }
 
 describe('a closed loop', () => {
-  test('sends exactly as many requests as it is told, as many at a time as there are streams', async () => {
+  it('sends exactly as many requests as it is told, as many at a time as there are streams', async () => {
     const { tally, senders, elapsed, inTime } = await play({ requests: 1_003, streams: 10 })
     expect(senders[0]).toMatchObject({ requests: 1_003, mostOpen: 10 })
     expect(tally.statuses[200]).toBe(1_003)
@@ -102,23 +102,23 @@ describe('a closed loop', () => {
     expect({ elapsed, inTime }).toEqual({ elapsed: 101, inTime: 1_003 })
   })
 
-  test('sends fewer than there are streams when fewer are wanted', async () => {
+  it('sends fewer than there are streams when fewer are wanted', async () => {
     const { senders, tally } = await play({ requests: 3 })
     expect(senders[0]?.requests).toBe(3)
     expect(tally.responses).toBe(3)
   })
 
-  test('without requests ends at once', async () => {
+  it('without requests ends at once', async () => {
     const { run } = begin({ requests: 0 })
     expect(await run.outcome).toMatchObject({ elapsed: 0, inTime: 0, unfinished: 0 })
   })
 
-  test('uses all sessions', async () => {
+  it('uses all sessions', async () => {
     const { senders } = await play({ requests: 90, sessions: 3 })
     expect(senders.map(({ requests }) => requests)).toEqual([30, 30, 30])
   })
 
-  test('ends with the duration, waits for what is in flight, and counts it for the latencies alone', async () => {
+  it('ends with the duration, waits for what is in flight, and counts it for the latencies alone', async () => {
     const { tally, elapsed, lasted, inTime } = await play({ duration: 1_000, delay: 300, streams: 1 })
     expect({ elapsed, lasted, inTime, responses: tally.responses }).toEqual({
       elapsed: 1_000,
@@ -129,31 +129,31 @@ describe('a closed loop', () => {
     expect(tally.latency.percentile(1)).toBe(300)
   })
 
-  test('with a number and a duration, ends with what comes first', async () => {
+  it('with a number and a duration, ends with what comes first', async () => {
     expect(await play({ duration: 1_000, requests: 5 })).toMatchObject({ elapsed: 1, inTime: 5 })
     expect(await play({ duration: 10, requests: 1_000_000 })).toMatchObject({ elapsed: 10 })
   })
 
-  test('counts failures by their code, and goes on', async () => {
+  it('counts failures by their code, and goes on', async () => {
     const { tally, senders } = await play({ requests: 100, fails: (index) => index % 4 === 0 })
     expect([...tally.errors]).toEqual([['E_TEST', 25]])
     expect(tally.responses).toBe(75)
     expect(senders[0]?.requests).toBe(100)
   })
 
-  test('when requests fail at once, sends the next ones a millisecond later', async () => {
+  it('when requests fail at once, sends the next ones a millisecond later', async () => {
     const { tally } = await play({ duration: 20, streams: 2, isSudden: true, fails: () => true })
     expect([...tally.errors]).toEqual([['E_TEST', 40]])
     expect(tally.latency.toSummary()).toBeNull()
   })
 
-  test('hides that the server has paused for a second', async () => {
+  it('hides that the server has paused for a second', async () => {
     const { tally } = await play({ duration: 10_000, pause: [4_000, 5_000] })
     expect(tally.latency.percentile(0.999)).toBeCloseTo(1, 1)
     expect(tally.latency.percentile(1)).toBe(1_001)
   })
 
-  test('when it is cut, ends at once with what it has', async () => {
+  it('when it is cut, ends at once with what it has', async () => {
     const { clock, run } = begin({ delay: 10, streams: 3 })
     clock.advance(25)
     run.cut()
@@ -171,7 +171,7 @@ describe('a closed loop', () => {
 describe('an open loop', () => {
   const pace = toPace(1_000, 0, 1)
 
-  test('sends as many requests as the rate says, whatever a response takes', async () => {
+  it('sends as many requests as the rate says, whatever a response takes', async () => {
     const { tally, elapsed, unsent, mostWaiting } = await play({ duration: 1_000, pace, delay: 9.5 })
     expect(tally.responses).toBe(1_000)
     expect({ elapsed, unsent, mostWaiting }).toEqual({ elapsed: 1_000, unsent: 0, mostWaiting: 0 })
@@ -179,7 +179,7 @@ describe('an open loop', () => {
     expect(tally.service.toSummary()).toEqual(tally.latency.toSummary())
   })
 
-  test('shows that the server has paused for a second, in the latencies since requests were due', async () => {
+  it('shows that the server has paused for a second, in the latencies since requests were due', async () => {
     const { tally, senders, mostWaiting } = await play({ duration: 10_000, pace, pause: [4_000, 5_000] })
     expect(tally.responses).toBe(10_000)
     expect(senders[0]?.mostOpen).toBe(10)
@@ -193,7 +193,7 @@ describe('an open loop', () => {
     expect(tally.service.percentile(1)).toBeGreaterThan(1_000)
   })
 
-  test('that the server cannot follow counts what was never sent', async () => {
+  it('that the server cannot follow counts what was never sent', async () => {
     const { tally, unsent, mostWaiting } = await play({ duration: 1_000, pace, delay: 20, streams: 10 })
     // Ten at a time, for 20 ms each.
     expect(tally.responses).toBe(500)
@@ -202,7 +202,7 @@ describe('an open loop', () => {
     expect(tally.latency.percentile(0.999)).toBeGreaterThan(480)
   })
 
-  test('with a number, sends all of them, also those that had to wait', async () => {
+  it('with a number, sends all of them, also those that had to wait', async () => {
     const { tally, unsent, elapsed } = await play({ requests: 200, pace, delay: 20, streams: 2 })
     expect({ responses: tally.responses, unsent, elapsed }).toEqual({
       responses: 200,
@@ -211,12 +211,12 @@ describe('an open loop', () => {
     })
   })
 
-  test('goes round its sessions', async () => {
+  it('goes round its sessions', async () => {
     const { senders } = await play({ requests: 99, pace, sessions: 3, delay: 0.5 })
     expect(senders.map(({ requests }) => requests)).toEqual([33, 33, 33])
   })
 
-  test('sends what waits as soon as a place has become free by a failure', async () => {
+  it('sends what waits as soon as a place has become free by a failure', async () => {
     const slow = { first: 0, interval: 10_000 }
     const { clock, run } = begin({ requests: 3, pace: slow, streams: 1, delay: 15_000, fails: () => true })
     // The first one fails at 15 s, the second one was due at 10 s.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toChart } from '../../../../src/cli/load/chart.ts'
 import { toLinearScale, toLogScale } from '../../../../src/cli/load/chart-scale.ts'
 import type { LoadSpec } from '../../../../src/cli/load/load-job.ts'
@@ -61,7 +61,7 @@ function toResult(changes: Partial<LoadResult> = {}): LoadResult {
 }
 
 describe('the report as text', () => {
-  test('has the figures of a closed loop', () => {
+  it('has the figures of a closed loop', () => {
     expect(toTextReport(url, SPEC, toResult())).toBe(`GET http://localhost:8080/a?b=c&d=%3Ce%3E
 2 sessions of 100 streams, 10.00 s
 
@@ -76,14 +76,14 @@ describe('the report as text', () => {
                        501      902      990      998    1,000      501      289`)
   })
 
-  test('has bytes a second by the whole time, as they came also after the last request', () => {
+  it('has bytes a second by the whole time, as they came also after the last request', () => {
     const text = toTextReport(url, SPEC, toResult({ elapsed: 1_000, lasted: 10_000 }))
     expect(text).toContain('  Bodies         5.0 MB, 500.0 kB/s\n')
     expect(text).toContain('  Received       6.0 MB, 600.0 kB/s, ')
     expect(text).toContain('  Sent           20.0 kB, 2.0 kB/s\n')
   })
 
-  test('of an open loop, has the latencies since due and since sent', () => {
+  it('of an open loop, has the latencies since due and since sent', () => {
     const text = toTextReport(url, { ...SPEC, rate: 100 }, toResult({ tally: toTally(true), mostWaiting: 1 }))
     expect(text).toContain('2 sessions of 100 streams, 100 requests/s, 10.00 s')
     expect(text).toMatch(/^ {2}since due +501 +902 +990 +998 +1,000 +501 +289$/m)
@@ -91,7 +91,7 @@ describe('the report as text', () => {
     expect(text).toContain('At most 1 request waited for a free stream at the same time.')
   })
 
-  test('says what a reader has to know', () => {
+  it('says what a reader has to know', () => {
     const tally = toTally(false)
     for (let count = 0; count < 3; count++) tally.recordError('UND_ERR_SOCKET')
     const changes = {
@@ -111,13 +111,13 @@ describe('the report as text', () => {
     expect(text).toContain('A worker is lost, with its figures: it\\x1b died')
   })
 
-  test('without responses, says so', () => {
+  it('without responses, says so', () => {
     const text = toTextReport(url, SPEC, toResult({ tally: new Tally(), elapsed: 0, inTime: 0 }))
     expect(text).toContain('  Requests/s     0\n')
     expect(text).toContain('No response came: there are no latencies.')
   })
 
-  test('has three digits of a duration, and units of bytes', () => {
+  it('has three digits of a duration, and units of bytes', () => {
     expect([0.0123, 1.234, 12.34, 123.4, 1234.5].map(toMillis)).toEqual([
       '0.012',
       '1.23',
@@ -138,7 +138,7 @@ describe('the report as text', () => {
 })
 
 describe('the report as JSON', () => {
-  test.each([
+  it.each([
     { what: 'a closed loop', rate: null, tally: toTally(false) },
     { what: 'an open loop', rate: 100, tally: toTally(true) },
     { what: 'no response', rate: null, tally: new Tally() },
@@ -158,7 +158,7 @@ describe('the report as JSON', () => {
     for (const [name, value] of Object.entries(report)) expect(types.get(name)).toContain(toType(value))
   })
 
-  test('has the figures', () => {
+  it('has the figures', () => {
     const report = JSON.parse(toJsonReport(url, { ...SPEC, rate: 100 }, toResult({ tally: toTally(true) })))
     expect(report).toMatchObject({
       schema: 1,
@@ -180,7 +180,7 @@ function toType(value: unknown): string {
 }
 
 describe('the chart', () => {
-  test.each([
+  it.each([
     { what: 'a closed loop', rate: null, result: toResult(), curves: 2 },
     { what: 'an open loop', rate: 100, result: toResult({ tally: toTally(true) }), curves: 3 },
     { what: 'no response', rate: null, result: toResult({ tally: new Tally() }), curves: 0 },
@@ -192,7 +192,7 @@ describe('the chart', () => {
     expect(chart.match(/<polyline/g) ?? []).toHaveLength(curves)
   })
 
-  test('keeps all that it draws on its page', () => {
+  it('keeps all that it draws on its page', () => {
     const chart = toChart(url, { ...SPEC, rate: 100 }, toResult({ tally: toTally(true) }))
     const points = [...chart.matchAll(/points="([^"]*)"/g)].flatMap(([, list = '']) => list.split(' '))
     expect(points.length).toBeGreaterThan(500)
@@ -202,7 +202,7 @@ describe('the chart', () => {
     }
   })
 
-  test('of a single fast response, has no scale of no height', () => {
+  it('of a single fast response, has no scale of no height', () => {
     const tally = new Tally()
     tally.latency.record(0)
     tally.series.record(0)
@@ -212,7 +212,7 @@ describe('the chart', () => {
 })
 
 describe('the scales of the chart', () => {
-  test.each([
+  it.each([
     { highest: 100, ticks: [0, 50, 100] },
     { highest: 41_234, ticks: [0, 20_000, 40_000, 60_000] },
     { highest: 0.6, ticks: [0, 0.2, 0.4, 0.6] },
@@ -223,7 +223,7 @@ describe('the scales of the chart', () => {
     expect(scale.toPixel(scale.ticks.at(-1) ?? 0)).toBeCloseTo(100)
   })
 
-  test.each([
+  it.each([
     { lowest: 0.3, highest: 7, ticks: [0.2, 0.5, 1, 2, 5, 10] },
     { lowest: 1, highest: 1, ticks: [1, 2] },
     { lowest: 0.05, highest: 1_001, ticks: [0.1, 1, 10, 100, 1_000] },

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 // Sessions load it when they are opened: here it counts as an import, not as time of the test.
 import '../../../../src/index.ts'
 import { Sessions } from '../../../../src/cli/load/sessions.ts'
 import { listen } from '../../../support/servers/listen.ts'
 
-test('sessions are not opened when that was given up before', async () => {
+it('sessions are not opened when that was given up before', async () => {
   const { port, sockets } = await listen(createServer())
   const path = '/'
   const job = {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TimeSeries } from '../../../../src/cli/load/time-series.ts'
 
 function toSeries(times: readonly number[]): TimeSeries {
@@ -13,17 +13,17 @@ function toSteady(end: number): number[] {
 }
 
 describe('a time series', () => {
-  test('counts by intervals of 100 ms', () => {
+  it('counts by intervals of 100 ms', () => {
     expect(toSeries([0, 99.9, 100, 350]).toData()).toEqual({ width: 100, counts: [2, 1, 0, 1] })
   })
 
-  test('when its intervals are used up, has half as many of twice the width', () => {
+  it('when its intervals are used up, has half as many of twice the width', () => {
     const { width, counts } = toSeries(toSteady(60_000)).toData()
     expect(width).toBe(200)
     expect(counts).toEqual(Array.from({ length: 300 }, () => 20))
   })
 
-  test('has at most 512 intervals, however long it lasts', () => {
+  it('has at most 512 intervals, however long it lasts', () => {
     const day = 86_400_000
     const { width, counts } = toSeries([0, 1, day - 1]).toData()
     expect(counts.length).toBeLessThanOrEqual(512)
@@ -31,7 +31,7 @@ describe('a time series', () => {
     expect([counts[0], counts.at(-1)]).toEqual([2, 1])
   })
 
-  test.each([
+  it.each([
     { one: 60_000, other: 1_000 },
     { one: 1_000, other: 60_000 },
   ])('when merged ($one ms and $other ms), has what both have counted', ({ one, other }) => {

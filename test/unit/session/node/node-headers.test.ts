@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toFieldObject, toSpaceFault } from '../../../../src/session/node/node-headers.ts'
 
 describe('toFieldObject', () => {
-  test('has the fields in their order, the values of one name in an array', () => {
+  it('has the fields in their order, the values of one name in an array', () => {
     const fields = toFieldObject([':path', '/', 'b', '1', 'a', '2', 'b', '3', 'b', '4'])
     expect(Object.entries(fields)).toEqual([
       [':path', '/'],
@@ -11,14 +11,14 @@ describe('toFieldObject', () => {
     ])
   })
 
-  test('inherits nothing', () => {
+  it('inherits nothing', () => {
     const fields = toFieldObject([])
     expect(Object.keys(fields)).toEqual([])
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty'])
       expect(name in fields).toBe(false)
   })
 
-  test('accepts any name as an own property', () => {
+  it('accepts any name as an own property', () => {
     const fields = toFieldObject(['__proto__', 'a', 'constructor', 'b', '__proto__', 'c'])
     expect(Object.entries(fields)).toEqual([
       ['__proto__', ['a', 'c']],
@@ -29,7 +29,7 @@ describe('toFieldObject', () => {
 })
 
 describe('toSpaceFault', () => {
-  test.each([
+  it.each([
     ['nothing', []],
     ['an empty value', ['a', '']],
     ['white space within', ['a', 'b c\td']],
@@ -38,7 +38,7 @@ describe('toSpaceFault', () => {
     expect(toSpaceFault(raw)).toBeNull()
   })
 
-  test.each([
+  it.each([
     ['a space ahead', ' b'],
     ['a tab ahead', '\tb'],
     ['a space behind', 'b '],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { UselessBytes } from '../../../../src/session/node/useless-bytes.ts'
 
 /** What a connection may have had before any time has passed. Bytes. */
@@ -34,14 +34,14 @@ function lookOften({ clock, bytes }: Scene, looks: number, between: () => void):
 }
 
 describe('UselessBytes', () => {
-  test('allow a mebibyte, and 64 KiB more for each second', () => {
+  it('allow a mebibyte, and 64 KiB more for each second', () => {
     expectAllowance(setUp(), BURST)
     const later = setUp()
     later.clock.now += 2_000
     expectAllowance(later, BURST + 131_072)
   })
 
-  test.each<[string, number, (bytes: UselessBytes) => void]>([
+  it.each<[string, number, (bytes: UselessBytes) => void]>([
     ['a piece of data', 1_000 + 9 + 256, (bytes) => bytes.onData(1_000)],
     ['a piece of one byte, with its padding', 1 + 9 + 256, (bytes) => bytes.onData(1)],
     ['a header section', SECTION, (bytes) => bytes.onHeaderSection()],
@@ -68,17 +68,17 @@ describe('UselessBytes', () => {
     expectAllowance(scene, BURST + size)
   })
 
-  test('allow two WINDOW_UPDATEs for each byte of ours', () => {
+  it('allow two WINDOW_UPDATEs for each byte of ours', () => {
     const scene = setUp()
     scene.socket.bytesWritten += 1_000
     expectAllowance(scene, BURST + 26_000)
   })
 
-  test('do not count what the socket has read and written before', () => {
+  it('do not count what the socket has read and written before', () => {
     expectAllowance(setUp({ bytesRead: 10 * BURST, bytesWritten: BURST }), BURST)
   })
 
-  test('allow 64 KiB a second for ever, and no more', () => {
+  it('allow 64 KiB a second for ever, and no more', () => {
     const scene = setUp()
     const come = (perLook: number) => () => {
       scene.socket.bytesRead += perLook
@@ -87,7 +87,7 @@ describe('UselessBytes', () => {
     expect(lookOften(scene, 100, come(65_536))).toBe(33)
   })
 
-  test.each<[string, (scene: Scene) => void]>([
+  it.each<[string, (scene: Scene) => void]>([
     ['an hour of quiet', () => {}],
     [
       'an hour of responses',
@@ -103,7 +103,7 @@ describe('UselessBytes', () => {
     expectAllowance(scene, BURST)
   })
 
-  test.each<[string, (scene: Scene) => void]>([
+  it.each<[string, (scene: Scene) => void]>([
     ['what was under way', ({ bytes }) => bytes.onMissingEnd(WINDOW)],
     [
       'what our bytes bring back',

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Deadlines } from '../../../../src/core/clock.ts'
 import type { ResetOwner, Resettable } from '../../../../src/session/stream/reset-budget.ts'
 import { ResetBudget } from '../../../../src/session/stream/reset-budget.ts'
@@ -76,7 +76,7 @@ function turn(): Promise<void> {
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
 
 describe('ResetBudget', () => {
-  test(`resets ${BURST} streams at once, and lets the next one wait`, async () => {
+  it(`resets ${BURST} streams at once, and lets the next one wait`, async () => {
     const { budget, resets, reset } = setUp()
     expect(await reset(BURST)).toBe(BURST)
     expect(budget.waiting).toBe(0)
@@ -84,13 +84,13 @@ describe('ResetBudget', () => {
     expect([resets.length, budget.waiting, budget.sent]).toEqual([BURST, 1, BURST])
   })
 
-  test('resets any number without a burst, young or not', async () => {
+  it('resets any number without a burst, young or not', async () => {
     const { reset, budget } = setUp({ burst: Number.POSITIVE_INFINITY })
     expect(await reset(10_000, false)).toBe(10_000)
     expect(budget.isCrowded(1)).toBe(false)
   })
 
-  test('reports that streams still wait, each time that it has checked them', async () => {
+  it('reports that streams still wait, each time that it has checked them', async () => {
     const { clock, stuck, reset } = setUp()
     await reset(BURST)
     expect(stuck).toEqual([])
@@ -100,7 +100,7 @@ describe('ResetBudget', () => {
     expect(stuck).toHaveLength(2)
   })
 
-  test('resets no stream within the call that requests it', async () => {
+  it('resets no stream within the call that requests it', async () => {
     const { budget, resets, make } = setUp()
     budget.add(make(0))
     await Promise.resolve()
@@ -110,13 +110,13 @@ describe('ResetBudget', () => {
     expect([resets, budget.waiting]).toEqual([[0], 0])
   })
 
-  test('sets no alarm before a stream waits, or the reserve is reached', async () => {
+  it('sets no alarm before a stream waits, or the reserve is reached', async () => {
     const { clock, reset } = setUp()
     await reset((BURST * 3) / 4)
     expect(clock.made).toBe(0)
   })
 
-  test('resets waiting streams in the order in which they came, at the rate', async () => {
+  it('resets waiting streams in the order in which they came, at the rate', async () => {
     const { clock, budget, resets, reset } = setUp()
     await reset(BURST + 100)
     for (let second = 1; second <= 3; second++) {
@@ -130,7 +130,7 @@ describe('ResetBudget', () => {
     expect(budget.waiting).toBe(0)
   })
 
-  test('never resets more in any period than the burst and the rate allow', async () => {
+  it('never resets more in any period than the burst and the rate allow', async () => {
     const { clock, resets, reset } = setUp()
     const start = clock.now()
     for (let i = 0; i < 200; i++) {
@@ -142,7 +142,7 @@ describe('ResetBudget', () => {
     expect(resets.length).toBeGreaterThan(BURST)
   })
 
-  test('saves unused tokens, up to the burst', async () => {
+  it('saves unused tokens, up to the burst', async () => {
     const { clock, reset } = setUp()
     await reset(BURST)
     clock.advance(5_000)
@@ -151,7 +151,7 @@ describe('ResetBudget', () => {
     expect(await reset(2 * BURST)).toBe(BURST)
   })
 
-  test('counts fractions of tokens', async () => {
+  it('counts fractions of tokens', async () => {
     const { clock, reset } = setUp()
     await reset(BURST)
     clock.advance(33)
@@ -162,7 +162,7 @@ describe('ResetBudget', () => {
   })
 
   describe('when streams are young and have no response', () => {
-    test(`resets ${EARLY} of them at once, and the others when they are of age`, async () => {
+    it(`resets ${EARLY} of them at once, and the others when they are of age`, async () => {
       const { clock, budget, resets, reset } = setUp()
       expect(await reset(EARLY + 50, false)).toBe(EARLY)
       expect(budget.waiting).toBe(50)
@@ -172,14 +172,14 @@ describe('ResetBudget', () => {
       expect(resets).toEqual(upTo(EARLY + 50))
     })
 
-    test('resets those with a response meanwhile', async () => {
+    it('resets those with a response meanwhile', async () => {
       const { reset, budget } = setUp()
       await reset(EARLY + 50, false)
       expect(await reset(100)).toBe(100)
       expect(budget.waiting).toBe(50)
     })
 
-    test('resets those at once that were opened long before', async () => {
+    it('resets those at once that were opened long before', async () => {
       const { clock, session, budget, make, resets, reset } = setUp()
       await reset(EARLY, false)
       session.newestId = 2_001
@@ -195,7 +195,7 @@ describe('ResetBudget', () => {
       expect(budget.waiting).toBe(1)
     })
 
-    test('resets more of them at once behind many responses', async () => {
+    it('resets more of them at once behind many responses', async () => {
       const { session, reset } = setUp()
       session.completed = 1_000
       expect(await reset(600, false)).toBe(500)
@@ -203,7 +203,7 @@ describe('ResetBudget', () => {
   })
 
   describe('when the peer acknowledges nothing', () => {
-    test(`resets ${MAX_UNCONFIRMED} streams, and the others behind each ACK`, async () => {
+    it(`resets ${MAX_UNCONFIRMED} streams, and the others behind each ACK`, async () => {
       const { budget, session, reset, resets } = setUp({ ping: 'sent' })
       expect(await reset(250)).toBe(MAX_UNCONFIRMED)
       expect([budget.confirmation.places, session.pings]).toEqual([MAX_UNCONFIRMED, 1])
@@ -218,7 +218,7 @@ describe('ResetBudget', () => {
       expect([budget.waiting, session.pings]).toEqual([0, 3])
     })
 
-    test('tries again when no PING could be sent', async () => {
+    it('tries again when no PING could be sent', async () => {
       const { clock, session, reset } = setUp({ ping: 'busy' })
       await reset(1)
       expect(session.pings).toBe(1)
@@ -228,7 +228,7 @@ describe('ResetBudget', () => {
   })
 
   describe('when it is asked whether the session is crowded', () => {
-    test('is, when waiting streams hold most of the places', async () => {
+    it('is, when waiting streams hold most of the places', async () => {
       const { budget, make, reset } = setUp({ burst: 10 })
       for (let i = 0; i < 10; i++) budget.add(make(i))
       // They wait only for the next turn.
@@ -241,7 +241,7 @@ describe('ResetBudget', () => {
       expect(budget.isCrowded(100)).toBe(false)
     })
 
-    test('is, when 200 streams wait, on a session of any size', async () => {
+    it('is, when 200 streams wait, on a session of any size', async () => {
       const { budget, reset } = setUp({ burst: 10 })
       await reset(10 + 199)
       expect(budget.isCrowded(2 ** 32)).toBe(false)
@@ -249,7 +249,7 @@ describe('ResetBudget', () => {
       expect(budget.isCrowded(2 ** 32)).toBe(true)
     })
 
-    test('is, when a quarter of a large burst is left, until there is more', async () => {
+    it('is, when a quarter of a large burst is left, until there is more', async () => {
       const { clock, budget, reset } = setUp()
       await reset(600)
       expect(budget.isCrowded(2 ** 32)).toBe(false)
@@ -261,7 +261,7 @@ describe('ResetBudget', () => {
     })
   })
 
-  test('resets no stream that has closed by itself', async () => {
+  it('resets no stream that has closed by itself', async () => {
     const { clock, budget, resets, make, reset } = setUp()
     await reset(BURST)
     const [gone, other] = [make(-1), make(BURST)]
@@ -274,7 +274,7 @@ describe('ResetBudget', () => {
     expect(resets).toEqual(upTo(BURST + 1))
   })
 
-  test('allows a reset to close other streams, and to request more resets', async () => {
+  it('allows a reset to close other streams, and to request more resets', async () => {
     const { clock, budget, resets, make, reset } = setUp()
     await reset(BURST)
     const second = make(-1)
@@ -291,7 +291,7 @@ describe('ResetBudget', () => {
     expect(budget.waiting).toBe(0)
   })
 
-  test('resets nothing more when it is stopped, even during a reset', async () => {
+  it('resets nothing more when it is stopped, even during a reset', async () => {
     const { clock, deadlines, budget, resets, make, reset } = setUp()
     await reset(BURST)
     budget.add(make(BURST, () => budget.stop()))

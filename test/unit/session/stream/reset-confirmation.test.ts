@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ResetPing } from '../../../../src/session/stream/reset-confirmation.ts'
 import { ResetConfirmation } from '../../../../src/session/stream/reset-confirmation.ts'
 
@@ -33,7 +33,7 @@ function turn(): Promise<void> {
 }
 
 describe('ResetConfirmation', () => {
-  test('counts the places of reset streams until the ACK of the PING behind them', () => {
+  it('counts the places of reset streams until the ACK of the PING behind them', () => {
     const { session, confirmation, reset } = setUp()
     reset(3)
     expect([confirmation.places, session.urgent]).toEqual([3, [true]])
@@ -41,7 +41,7 @@ describe('ResetConfirmation', () => {
     expect([confirmation.places, session.confirmed]).toEqual([0, 1])
   })
 
-  test('sends one PING at a time: resets that follow it wait for the next one', () => {
+  it('sends one PING at a time: resets that follow it wait for the next one', () => {
     const { session, confirmation, reset } = setUp()
     reset(3)
     reset(2)
@@ -52,7 +52,7 @@ describe('ResetConfirmation', () => {
     expect([confirmation.places, session.confirmed]).toEqual([0, 2])
   })
 
-  test('takes no ACK of a PING that was sent before for its own', () => {
+  it('takes no ACK of a PING that was sent before for its own', () => {
     const { session, confirmation, reset } = setUp()
     session.ping = 'busy'
     reset(1)
@@ -63,7 +63,7 @@ describe('ResetConfirmation', () => {
     expect(confirmation.places).toBe(0)
   })
 
-  test('keeps the places when no call waits for them and no PING was sent', () => {
+  it('keeps the places when no call waits for them and no PING was sent', () => {
     const { session, confirmation, reset } = setUp()
     session.isNear = false
     session.ping = 'spared'
@@ -77,7 +77,7 @@ describe('ResetConfirmation', () => {
     expect(confirmation.places).toBe(0)
   })
 
-  test('frees the places at once where no PING may be sent', () => {
+  it('frees the places at once where no PING may be sent', () => {
     const { session, confirmation, reset } = setUp()
     session.ping = 'refused'
     reset(2)
@@ -85,7 +85,7 @@ describe('ResetConfirmation', () => {
   })
 
   describe('when frames wait inside the engine', () => {
-    test('sends the PING in a later turn, behind them', async () => {
+    it('sends the PING in a later turn, behind them', async () => {
       const { session, confirmation, reset } = setUp()
       session.areFramesSent = false
       reset(1)
@@ -95,7 +95,7 @@ describe('ResetConfirmation', () => {
       expect([confirmation.places, session.urgent]).toEqual([1, [true]])
     })
 
-    test('sends a PING for the path alone when they don’t go out', async () => {
+    it('sends a PING for the path alone when they don’t go out', async () => {
       const { session, confirmation, reset } = setUp()
       session.areFramesSent = false
       reset(1)
@@ -110,7 +110,7 @@ describe('ResetConfirmation', () => {
     })
   })
 
-  test('does nothing more when it is stopped', async () => {
+  it('does nothing more when it is stopped', async () => {
     const { session, confirmation, reset } = setUp()
     session.areFramesSent = false
     reset(1)

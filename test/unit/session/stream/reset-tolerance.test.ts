@@ -1,22 +1,22 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toToleratedBurst } from '../../../../src/session/stream/reset-tolerance.ts'
 import { ERROR_CODES } from '../../../../src/testing/frames.ts'
 
 const NOTHING_KNOWN = Number.POSITIVE_INFINITY
 
 describe('toToleratedBurst', () => {
-  test.each(
+  it.each(
     ERROR_CODES.map((name, code) => [name, code] as const),
   )('learns from %s, or doesn’t', (name, code) => {
     const isLearned = name === 'INTERNAL_ERROR' || name === 'ENHANCE_YOUR_CALM'
     expect(toToleratedBurst(code, 101, NOTHING_KNOWN)).toBe(isLearned ? 50 : null)
   })
 
-  test('learns nothing from a session with few resets', () => {
+  it('learns nothing from a session with few resets', () => {
     expect(toToleratedBurst(2, 19, NOTHING_KNOWN)).toBe(null)
   })
 
-  test('learns less each time', () => {
+  it('learns less each time', () => {
     expect(toToleratedBurst(2, 400, NOTHING_KNOWN)).toBe(200)
     expect(toToleratedBurst(2, 600, 200)).toBe(100)
   })

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { StreamError } from '../../../../src/errors/errors.ts'
 import type { FlowSide } from '../../../../src/session/stream/response-flow.ts'
 import { ResponseFlow } from '../../../../src/session/stream/response-flow.ts'
@@ -127,7 +127,7 @@ class FlowAttempt extends TestAttempt {
 
 describe('ResponseFlow', () => {
   describe('when a response comes in order', () => {
-    test('passes on the header, the data, and the end', () => {
+    it('passes on the header, the data, and the end', () => {
       const scene = new FlowScene()
       scene.isClosed = true
       scene.respond()
@@ -146,7 +146,7 @@ describe('ResponseFlow', () => {
       expect(scene.flow.isDone).toBe(true)
     })
 
-    test('tells the session once the peer no longer counts the stream', () => {
+    it('tells the session once the peer no longer counts the stream', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.flow.endData('whole')
@@ -156,7 +156,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(['over'])
     })
 
-    test.each([
+    it.each([
       [100, ['status 100', 'proceed']],
       [103, ['status 103']],
       [204, ['status 204', 'proceed']],
@@ -168,7 +168,7 @@ describe('ResponseFlow', () => {
       expect(scene.flow.isOpen).toBe(status < 200)
     })
 
-    test('does not start the request body when the response has ended already', () => {
+    it('does not start the request body when the response has ended already', () => {
       const scene = new FlowScene()
       scene.flow.endData('due')
       scene.respond()
@@ -177,7 +177,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when data comes before the header is passed on', () => {
-    test('passes it on after the header', () => {
+    it('passes it on after the header', () => {
       const scene = new FlowScene()
       scene.push('a')
       scene.push('bc')
@@ -188,7 +188,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when END_STREAM is known before the trailers in front of it', () => {
-    test('waits for them', () => {
+    it('waits for them', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.flow.endData('due')
@@ -200,7 +200,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when its reader holds the response back', () => {
-    test('buffers the data, and the end, until the reader resumes', () => {
+    it('buffers the data, and the end, until the reader resumes', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -213,7 +213,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(['taken 1', 'data a', 'taken 1', 'data b', 'complete', 'end {}'])
     })
 
-    test('stops when the reader pauses within a callback, and continues from there', () => {
+    it('stops when the reader pauses within a callback, and continues from there', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -227,7 +227,7 @@ describe('ResponseFlow', () => {
       }
     })
 
-    test('passes each piece on once when the reader pauses and resumes within a callback', () => {
+    it('passes each piece on once when the reader pauses and resumes within a callback', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -248,7 +248,7 @@ describe('ResponseFlow', () => {
       ])
     })
 
-    test('passes on everything when the connection is lost meanwhile', () => {
+    it('passes on everything when the connection is lost meanwhile', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -259,7 +259,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(['taken 1', 'data a', 'complete', 'end {}'])
     })
 
-    test('passes on each piece once, and then the end, when the connection is lost during a piece', () => {
+    it('passes on each piece once, and then the end, when the connection is lost during a piece', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -274,7 +274,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when the stream fails', () => {
-    test('passes on the data that came before, and the error', () => {
+    it('passes on the data that came before, and the error', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -286,7 +286,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual([])
     })
 
-    test('drops data when its header was not passed on', () => {
+    it('drops data when its header was not passed on', () => {
       const scene = new FlowScene()
       scene.push('abc')
       scene.flow.fail(new StreamError('It is lost'))
@@ -295,7 +295,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when the peer closes the stream early, without an error', () => {
-    test.each([
+    it.each([
       ['3', true],
       ['4', false],
     ])('is complete when all announced bytes have come: 3 bytes of %s', (length, isComplete) => {
@@ -310,7 +310,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(isComplete ? ['taken 2', 'data bc', 'complete', 'end {}'] : [])
     })
 
-    test('is not complete when no length was announced, or no header has come', () => {
+    it('is not complete when no length was announced, or no header has come', () => {
       const scene = new FlowScene()
       expect(scene.flow.completeByLength()).toBe(false)
       scene.respond()
@@ -319,7 +319,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when the call ends', () => {
-    test('passes on nothing more', () => {
+    it('passes on nothing more', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -334,7 +334,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual([])
     })
 
-    test('passes on no further piece when its reader ends the call during one', () => {
+    it('passes on no further piece when its reader ends the call during one', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -366,7 +366,7 @@ describe('ResponseFlow', () => {
       return { scene, tunnel, errors }
     }
 
-    test('contains the data that came before', async () => {
+    it('contains the data that came before', async () => {
       const { tunnel } = open((scene) => {
         scene.push('ab')
         scene.flow.endData('due')
@@ -375,14 +375,14 @@ describe('ResponseFlow', () => {
       expect(Buffer.concat(chunks).toString()).toBe('ab')
     })
 
-    test('is refused by any other status', () => {
+    it('is refused by any other status', () => {
       const scene = new FlowScene(CONNECT)
       scene.respond(407)
       expect(scene.says()).toEqual(['status 407'])
       expect(scene.flow.tunnel).toBeNull()
     })
 
-    test('ends without an error once both sides have ended', async () => {
+    it('ends without an error once both sides have ended', async () => {
       const { scene, tunnel, errors } = open()
       expect(scene.flow.endTunnel(true)).toBe(false)
       tunnel.end()
@@ -393,7 +393,7 @@ describe('ResponseFlow', () => {
       expect(errors).toEqual([])
     })
 
-    test('fails with the error of the stream', async () => {
+    it('fails with the error of the stream', async () => {
       const { scene, tunnel, errors } = open()
       expect(scene.flow.endTunnel(false)).toBe(false)
       scene.flow.fail(new StreamError('It is lost'))
@@ -403,7 +403,7 @@ describe('ResponseFlow', () => {
       expect([tunnel.destroyed, scene.flow.tunnel]).toEqual([true, null])
     })
 
-    test('fails on trailers, which a tunnel cannot have', async () => {
+    it('fails on trailers, which a tunnel cannot have', async () => {
       const { scene, errors } = open()
       scene.flow.onTrailers({}, [])
       await setImmediate()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Deadlines } from '../../../../src/core/clock.ts'
 import { toClientOptions } from '../../../../src/options/options.ts'
 import { OriginMemory } from '../../../../src/session/origin-memory.ts'
@@ -39,7 +39,7 @@ function turn(): Promise<void> {
 
 describe('SessionStreams', () => {
   describe('when a stream is added', () => {
-    test('has it, with a window, until it is deleted', () => {
+    it('has it, with a window, until it is deleted', () => {
       const { streams, add } = setUp()
       const [stream] = add(1) as [FakeStream]
       expect(streams).toMatchObject({ size: 1, live: 1 })
@@ -53,7 +53,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when streams wait for their reset', () => {
-    test('counts them among all streams, but not among the active ones', async () => {
+    it('counts them among all streams, but not among the active ones', async () => {
       const { streams, events, add } = setUp()
       const [first, second] = add(2) as [FakeStream, FakeStream]
       streams.resets.add(first)
@@ -75,7 +75,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when the peer has told its limit', () => {
-    test('has room up to that limit, and is full there', () => {
+    it('has room up to that limit, and is full there', () => {
       const { streams, add } = setUp()
       streams.settings.update({ maxConcurrentStreams: 2 })
       const [first] = add(1) as [FakeStream]
@@ -86,7 +86,7 @@ describe('SessionStreams', () => {
       expect(streams.canTake()).toBe('yes')
     })
 
-    test('has no room with a limit of 0, and is not full', () => {
+    it('has no room with a limit of 0, and is not full', () => {
       const { streams } = setUp()
       streams.settings.update({ maxConcurrentStreams: 0 })
       expect(streams.canTake()).toBe('soon')
@@ -94,7 +94,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when the peer has not told its limit', () => {
-    test("has room for the caller's limit, and is not full", () => {
+    it("has room for the caller's limit, and is not full", () => {
       const { streams, add } = setUp({ maxConcurrentStreams: 3 })
       add(2)
       expect(streams.canTake()).toBe('yes')
@@ -104,7 +104,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when the whole buffer bound is given to windows', () => {
-    test('has no room, whatever the peer allows', () => {
+    it('has no room, whatever the peer allows', () => {
       const MIB = 1_048_576
       const { streams, add } = setUp({ initialWindowSize: MIB, maxSessionBuffer: 4 * MIB })
       streams.settings.update({})
@@ -117,7 +117,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when the session ends', () => {
-    test('fails the streams in the order in which they were opened, with the cause or as destroyed', () => {
+    it('fails the streams in the order in which they were opened, with the cause or as destroyed', () => {
       const { streams, events, add } = setUp()
       const [first] = add(3) as [FakeStream]
       // The last one takes its place.
@@ -129,7 +129,7 @@ describe('SessionStreams', () => {
       expect(events).toEqual([1, 3, 5].map((id) => `fail ${id}: ClientDestroyedError`))
     })
 
-    test('removes them in that order, and resets none', async () => {
+    it('removes them in that order, and resets none', async () => {
       const { streams, events, add } = setUp()
       const [, second] = add(3) as [FakeStream, FakeStream]
       streams.resets.add(second)
@@ -140,7 +140,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when checked for idle streams', () => {
-    test('finds the stream that a caller waits for, at any position', () => {
+    it('finds the stream that a caller waits for, at any position', () => {
       const { streams, add } = setUp()
       const all = add(5)
       for (const stream of all) stream.isIdle = true
@@ -153,7 +153,7 @@ describe('SessionStreams', () => {
       expect(streams.areIdle()).toBe(true)
     })
 
-    test('goes by those that there are', () => {
+    it('goes by those that there are', () => {
       const { streams, add } = setUp()
       expect(streams).toMatchObject({ mayBeIdle: true })
       expect(streams.areIdle()).toBe(true)
@@ -169,7 +169,7 @@ describe('SessionStreams', () => {
       expect(streams.areIdle()).toBe(false)
     })
 
-    test('looks at each a few times, when one after the other of many becomes idle', () => {
+    it('looks at each a few times, when one after the other of many becomes idle', () => {
       const { streams, add } = setUp()
       const all = add(10_000)
       for (const stream of all) {

@@ -1,17 +1,17 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { StreamAges } from '../../../../src/session/stream/stream-ages.ts'
 
 const AGE = 2_000
 
 describe('StreamAges', () => {
-  test('knows of no stream that it is of age before a sample is', () => {
+  it('knows of no stream that it is of age before a sample is', () => {
     const ages = new StreamAges(AGE)
     expect(ages.toLastOfAge(0)).toBe(0)
     ages.sample(0, () => 9)
     expect([AGE - 1, AGE].map((now) => ages.toLastOfAge(now))).toEqual([0, 9])
   })
 
-  test('never takes a stream for older than it is', () => {
+  it('never takes a stream for older than it is', () => {
     const ages = new StreamAges(AGE)
     const openedAt: number[] = []
     for (let now = 0; now < 30_000; now += 70) {
@@ -23,7 +23,7 @@ describe('StreamAges', () => {
     }
   })
 
-  test('looks for the newest stream four times a second at most', () => {
+  it('looks for the newest stream four times a second at most', () => {
     const ages = new StreamAges(AGE)
     let looks = 0
     for (let now = 0; now < 1_000; now++)
@@ -34,7 +34,7 @@ describe('StreamAges', () => {
     expect(looks).toBe(4)
   })
 
-  test('goes on to know the newest id when no stream is open', () => {
+  it('goes on to know the newest id when no stream is open', () => {
     const ages = new StreamAges(AGE)
     ages.sample(0, () => 9)
     ages.sample(500, () => 0)

@@ -139,6 +139,20 @@ describe('virtual time', () => {
     expect(rung).toEqual(['soon at 1010', 'late at 301000'])
   })
 
+  it('while something goes on happening › passes all the same, in the order of the alarms', async () => {
+    const time = new VirtualTime()
+    const rung: string[] = []
+    time.after(3, () => rung.push(`late at ${time.now}`))
+    time.after(2, () => rung.push(`soon at ${time.now}`))
+    const keepHappening = (): void => {
+      time.touch()
+      if (rung.length < 2) setImmediate(keepHappening)
+    }
+    keepHappening()
+    expect(await time.until(() => rung.length === 2, 1_000_000)).toBe(true)
+    expect(rung).toEqual(['soon at 1002', 'late at 1003'])
+  })
+
   it('when an alarm lies beyond the limit › reports that the condition doesn’t hold', async () => {
     const time = new VirtualTime()
     let hasRung = false

@@ -1,6 +1,6 @@
 /**
  * Time that passes as soon as nothing else happens: a limit of minutes fires at once, and a wait for ever is found at
- * once.
+ * once. While something happens, it passes slowly.
  *
  * It takes the place of the timers and of `performance.now()`, which is all that the client's clock asks for. What node
  * itself waits for goes on in real time.
@@ -37,6 +37,11 @@ class VirtualTimer {
 
 /** Real milliseconds: so long bytes may be on their way in the kernel, before time passes all the same. */
 const PATIENCE = 25
+/**
+ * Turns of the event loop that take a millisecond, however much happens in them. Otherwise two sides that send a byte to and fro would
+ * stop the time for all others, among them for the one that they wait for.
+ */
+const TURNS_OF_A_MILLISECOND = 1_000
 /** Real milliseconds, once no time is left: what other threads do (zlib) may be late. */
 const LAST_PATIENCE = 1_000
 
@@ -140,16 +145,31 @@ export class VirtualTime {
     let seen = -1
     let quiet = 0
     let since = 0
+    let turns = 0
     while (!condition()) {
+      if (++turns > TURNS_OF_A_MILLISECOND) {
+        turns = 0
+        if (!this.#passMillisecond(end)) return condition()
+      }
       if (this.#activity !== seen) {
         seen = this.#activity
         quiet = 0
         since = this.#realNow()
       } else if (++quiet > this.quietTurns && !(this.isBusy() && this.#realNow() - since < PATIENCE)) {
         if (!this.#pass(end)) return condition()
+        turns = 0
       }
       await turn()
     }
+    return true
+  }
+
+  /** The alarms of one millisecond. False when that would be later than `end`. */
+  #passMillisecond(end: number): boolean {
+    const next = this.#now + 1
+    if (next > end) return false
+    while (this.#pass(next)) {}
+    this.#now = next
     return true
   }
 

@@ -6,6 +6,8 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { Field } from '../protocol/inspect/field-blocks.ts'
+import { HIDDEN, hideUserInfo } from '../protocol/inspect/secrets.ts'
 import { isToken } from '../request/field-names.ts'
 import { isSystemError } from './certificates/cache-folder.ts'
 import { CliError, EXIT } from './cli-error.ts'
@@ -35,9 +37,6 @@ export interface TrustOptions {
   readonly ca?: string
   readonly rejectUnauthorized?: false
 }
-
-/** A field: `[name, value]`. The name has the user's spelling. */
-export type Field = readonly [name: string, value: string]
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
 
@@ -79,14 +78,6 @@ export function toTarget(text: string, isH2c: boolean): Target {
   url.password = ''
   url.hash = ''
   return { url, authorization, isSchemeAssumed: scheme === undefined }
-}
-
-/** What stands in the place of a secret. */
-export const HIDDEN = '(hidden)'
-
-/** Hides user and password of the URLs in a text, or of one without a scheme that it begins with. */
-export function hideUserInfo(text: string): string {
-  return text.replace(/(^|\/\/)[^/\s?#]*@/g, `$1${HIDDEN}@`)
 }
 
 /** RFC 7617 §2. */

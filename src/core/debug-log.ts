@@ -18,9 +18,10 @@ function toEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** @param section of `NODE_DEBUG=dodici-section`; `NODE_DEBUG=dodici` is all of them */
-function toLog(section: string): DebugLog | null {
-  const log = [debuglog('dodici'), debuglog(`dodici-${section}`)].find(({ enabled }) => enabled)
+/** @param section of `NODE_DEBUG=dodici-section` @param isPartOfAll whether `NODE_DEBUG=dodici` has it, too */
+function toLog(section: string, isPartOfAll = true): DebugLog | null {
+  const names = isPartOfAll ? ['dodici', `dodici-${section}`] : [`dodici-${section}`]
+  const log = names.map((name) => debuglog(name)).find(({ enabled }) => enabled)
   return log === undefined ? null : (line) => log('%s', line.replaceAll(CONTROL, toEscape))
 }
 
@@ -29,6 +30,9 @@ export const sessionLog: DebugLog | null = toLog('session')
 
 /** `dodici-request`: calls and their attempts. Null when it is off. */
 export const requestLog: DebugLog | null = toLog('request')
+
+/** `dodici-frame`: each frame. `NODE_DEBUG=dodici` hasn't these lines. Null when it is off. */
+export const frameLog: DebugLog | null = toLog('frame', false)
 
 /** How many causes below an error are shown: a chain may be a circle. */
 const MAX_CAUSES = 4

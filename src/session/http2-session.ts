@@ -319,7 +319,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     if (options.connectTimeout > 0)
       this.#settingsAlarm = new ConnectAlarm(clock, startedAt, options.connectTimeout, () => this.#onMute())
-    this.#report.ready(socket, clock.now() - startedAt)
+    this.#report.ready(this.#connection, clock.now() - startedAt)
     try {
       owner.onSessionReady(this)
     } finally {

@@ -9,7 +9,7 @@ import type { SessionFacts } from '../../types/channels.ts'
 import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Call } from '../call/call.ts'
 import { isTlsSocket } from '../core/builtin.ts'
-import { sessionLog, toLogged } from '../core/debug-log.ts'
+import { frameLog, sessionLog, toLogged } from '../core/debug-log.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import { toErrorCodeName } from '../errors/error-codes.ts'
 import { AlpnError } from '../errors/errors.ts'
@@ -56,12 +56,14 @@ export class SessionReport {
   }
 
   /** @param waited milliseconds since the attempt to connect began */
-  ready(socket: Transport, waited: number): void {
+  ready({ engine, socket }: EngineConnection, waited: number): void {
     if (sessionChannels.ready.hasSubscribers) sessionChannels.ready.publish({ session: this.session, socket })
     if (clientChannels.connected.hasSubscribers) {
       clientChannels.connected.publish({ ...this.#toConnectMessage(), socket })
     }
     if (sessionLog !== null) this.#log(`ready after ${Math.round(waited)} ms, ${toSocketText(socket)}`)
+    if (frameLog !== null && engine === 'node')
+      frameLog(`${this.#name}: engine node shows no frames: engine wire does, and Node by NODE_DEBUG=http2`)
   }
 
   draining(goaway: Goaway | null, reason: EndReason | null): void {
@@ -146,7 +148,11 @@ export class SessionReport {
   }
 
   #log(what: string): void {
-    sessionLog?.(`session ${this.session.id} ${this.session.origin}: ${what}`)
+    sessionLog?.(`${this.#name}: ${what}`)
+  }
+
+  get #name(): string {
+    return `session ${this.session.id} ${this.session.origin}`
   }
 
   #toConnectMessage(): { connectParams: ConnectParams; connector: unknown } {

@@ -133,6 +133,56 @@ describe.each(ENGINES)('an incident on engine %s', (engine) => {
   })
 })
 
+describe('NODE_DEBUG=dodici-frame', () => {
+  it('on engine wire › shows each frame as `dodici URL -v` does, without secrets', async () => {
+    const h2 = await startIncident()
+    const asked = [
+      { url: `${h2}/reset?password=hidden`, method: 'GET' as const },
+      { url: `${h2}/drained`, method: 'POST' as const },
+    ]
+    const lines = await log(
+      'dodici-frame',
+      { engine: 'wire', by: 'request', h2c: [h2], proxy: '', asked },
+      { h2 },
+    )
+    expect(lines.filter((line) => !/^session [12] h2: [<>] /.test(line))).toEqual([])
+    expect(lines.join('\n')).not.toContain('=hidden')
+    expect(lines.join('\n')).not.toContain('Bearer')
+    const of = (pattern: RegExp): string[] =>
+      lines.filter((line) => pattern.test(line)).map((line) => line.replace(/\(\d+\.\d ms\)$/, '(N ms)'))
+    const [first = ''] = of(/^session 1 h2: > SETTINGS/)
+    expect(first).toMatch(/^session 1 h2: > SETTINGS \d+ bytes {2}\(N ms\)$/)
+    expect(of(/^session 1 h2: < (RST_STREAM|GOAWAY)| {3}debug data/)).toEqual([
+      'session 1 h2: < RST_STREAM stream 1 ENHANCE_YOUR_CALM 4 bytes  (N ms)',
+      'session 1 h2: < GOAWAY last stream 1 NO_ERROR 21 bytes  (N ms)',
+      'session 1 h2: <   debug data: deploy\\u000a\\u001b[31m7',
+    ])
+    expect(of(/> {3}(:path|authorization|cookie|:method): /).slice(0, 4)).toEqual([
+      'session 1 h2: >   :method: GET',
+      'session 1 h2: >   :path: /reset?…',
+      'session 1 h2: >   authorization: (hidden)',
+      'session 1 h2: >   cookie: (hidden)',
+    ])
+    expect(of(/> (HEADERS|DATA)/)).toEqual([
+      expect.stringMatching(/^session 1 h2: > HEADERS stream 1 END_HEADERS END_STREAM \d+ bytes {2}/),
+      expect.stringMatching(/^session 1 h2: > HEADERS stream 3 END_HEADERS \d+ bytes {2}/),
+      'session 1 h2: > DATA stream 3 END_STREAM 6 bytes  (N ms)',
+      expect.stringMatching(/^session 2 h2: > HEADERS stream 1 END_HEADERS \d+ bytes {2}/),
+      'session 2 h2: > DATA stream 1 END_STREAM 6 bytes  (N ms)',
+    ])
+    expect(of(/^session 2 h2: < {3}:status/)).toEqual(['session 2 h2: <   :status: 200'])
+  })
+
+  it('on engine node › says what does', async () => {
+    const h2 = await startIncident()
+    const asked = [{ url: `${h2}/`, method: 'GET' as const }]
+    const plan = { engine: 'node' as const, by: 'request' as const, h2c: [h2], proxy: '', asked }
+    expect(await log('dodici-frame', plan, { h2 })).toEqual([
+      'session 1 h2: engine node shows no frames: engine wire does, and Node by NODE_DEBUG=http2',
+    ])
+  })
+})
+
 describe('NODE_DEBUG', () => {
   it.each([
     ['dodici-session', ['session']],

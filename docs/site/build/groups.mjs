@@ -32,6 +32,8 @@ export const GROUPS = {
   Operate: [
     'docs/engines.md',
     'docs/priorities.md',
+    'docs/production.md',
+    'docs/failed-requests.md',
     'docs/observability.md',
     'docs/tracing.md',
     'docs/threads.md',

@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { Field } from '../request-options.ts'
+import type { Field } from '../../protocol/inspect/field-blocks.ts'
+import type { FrameDetails, SettingsByName } from '../../protocol/inspect/frame-details.ts'
+import type { SecretFilter } from '../../protocol/inspect/secrets.ts'
 import type { DialFacts } from './dial.ts'
 import type { Failure } from './failure.ts'
-import type { FrameDetails } from './frame-details.ts'
-import type { Http2Facts, SettingsByName, Windows } from './http2-facts.ts'
+import type { Http2Facts, Windows } from './http2-facts.ts'
 import type { Plan } from './plan.ts'
 import type { Times } from './report.ts'
-import type { SecretFilter } from './secrets.ts'
 
 /** The version of the document. A field that is added doesn't change it. */
 export const SCHEMA = 1

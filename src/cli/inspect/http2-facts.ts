@@ -5,37 +5,17 @@
  */
 
 import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, Flag, FrameType } from '../../protocol/frames.ts'
-import { Setting } from '../../protocol/settings.ts'
-import type { Field } from '../request-options.ts'
-import type { Direction, ObservedFrame, TapListener } from './wire-tap.ts'
-
-/** SETTINGS by name, in the order in which they came. Unknown ones have a name such as `0x4d44`. */
-export type SettingsByName = Readonly<Record<string, number>>
+import type { Field } from '../../protocol/inspect/field-blocks.ts'
+import type { SettingsByName } from '../../protocol/inspect/frame-details.ts'
+import { toIncrement, toSettings } from '../../protocol/inspect/frame-details.ts'
+import type { Direction, ObservedFrame } from '../../protocol/inspect/frame-observer.ts'
+import type { TapListener } from './wire-tap.ts'
 
 /** One side's windows when the first response came, in bytes. */
 export interface Windows {
   /** SETTINGS_INITIAL_WINDOW_SIZE. */
   readonly stream: number
   readonly connection: number
-}
-
-const SETTING_NAMES: ReadonlyMap<number, string> = new Map(
-  Object.entries(Setting).map(([name, id]) => [id, name]),
-)
-
-/** The entries of a SETTINGS frame. A payload that was cut ends early. */
-export function toSettings(payload: Buffer): SettingsByName {
-  const settings: Record<string, number> = {}
-  for (let at = 0; at + 6 <= payload.length; at += 6) {
-    const id = payload.readUInt16BE(at)
-    settings[SETTING_NAMES.get(id) ?? `0x${id.toString(16).padStart(2, '0')}`] = payload.readUInt32BE(at + 2)
-  }
-  return settings
-}
-
-/** Bytes; 0 for a frame that is too short. */
-export function toIncrement({ payload }: ObservedFrame): number {
-  return payload.length < 4 ? 0 : payload.readUInt32BE(0) & 0x7fff_ffff
 }
 
 /** What one side has said. */

@@ -6,9 +6,10 @@
 
 import { isIP } from 'node:net'
 import type { EngineName } from '../../../types/engine.ts'
+import type { Field } from '../../protocol/inspect/field-blocks.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import { HELP, parseOptions, toDuration } from '../options.ts'
-import type { Field, Target, TrustOptions } from '../request-options.ts'
+import type { Target, TrustOptions } from '../request-options.ts'
 import { hasField, REQUEST_OPTIONS, readTrust, toFields, toMethod, toTarget } from '../request-options.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Upload } from './upload.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Field } from '../request-options.ts'
+import type { Field } from '../../protocol/inspect/field-blocks.ts'
 import type { Terminal } from '../terminal.ts'
 import { toPrintable } from '../terminal.ts'
 import type { CertificateFacts } from './certificate-facts.ts'

@@ -7,8 +7,8 @@
  */
 
 import { Flag, FrameType } from '../../protocol/frames.ts'
-import type { Field } from '../request-options.ts'
-import type { Frame } from './frame-scanner.ts'
+import type { Field } from '../../protocol/inspect/field-blocks.ts'
+import type { Frame } from '../../protocol/inspect/frame-scanner.ts'
 
 /** How far the server has come on a stream. */
 type Progress = 'open' | 'responding' | 'ended'

@@ -6,23 +6,11 @@
 
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { FrameType, PREFACE } from '../../protocol/frames.ts'
-import type { Field } from '../request-options.ts'
-import { FieldBlocks } from './field-blocks.ts'
-import type { Frame } from './frame-scanner.ts'
-import { FrameScanner } from './frame-scanner.ts'
+import { FrameType } from '../../protocol/frames.ts'
+import type { ObservedFrame } from '../../protocol/inspect/frame-observer.ts'
+import { FrameObserver } from '../../protocol/inspect/frame-observer.ts'
+import { HpackDecoder } from '../../testing/hpack.ts'
 import { StreamRules } from './stream-rules.ts'
-
-export type Direction = 'sent' | 'received'
-
-/** A frame that has passed. */
-export interface ObservedFrame extends Frame {
-  readonly direction: Direction
-  /** By `performance.now()`. */
-  readonly at: number
-  /** Of the frame that completes a field block; null for any other, and when it can't be decoded. */
-  readonly fields: readonly Field[] | null
-}
 
 /** Hears what passes. */
 export interface TapListener {
@@ -34,6 +22,8 @@ export interface TapListener {
 /** So many bytes tell what a server speaks: the header of a frame is as long. */
 const GREETING_SIZE = 9
 
+const ANY_TABLE_SIZE = 2 ** 32 - 1
+
 /**
  * Stands in for the socket of a session. It never changes a byte, and holds back as the socket does. Engine `wire`
  * takes any Duplex; engine `node` takes this one by `permitNodeEngine()`.
@@ -44,10 +34,7 @@ export class WireTap extends Duplex {
   /** At a malformed frame the tap ends the connection itself: on Node 20, node:http2 goes on without a word. */
   readonly #endsAtFault: boolean
   readonly #rules = new StreamRules()
-  readonly #sent: FrameScanner
-  readonly #received: FrameScanner
-  /** What is missing of the client's preface (RFC 9113 §3.4). Octets. */
-  #preface = PREFACE.length
+  readonly #frames: FrameObserver
   /** The server's first bytes; null once they are judged. */
   #greeting: Buffer | null = Buffer.alloc(0)
   #isForeign = false
@@ -57,8 +44,13 @@ export class WireTap extends Duplex {
     this.#socket = socket
     this.#listener = listener
     this.#endsAtFault = endsAtFault
-    this.#sent = this.#toScanner('sent')
-    this.#received = this.#toScanner('received')
+    // The decoders are not the client's: what they show doesn't share the client's mistakes.
+    const sent = new HpackDecoder()
+    // The client has looked into what the server allows.
+    sent.allow(ANY_TABLE_SIZE)
+    this.#frames = new FrameObserver({ sent, received: new HpackDecoder() }, true, (frame) =>
+      this.#onFrame(frame),
+    )
     socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     socket.on('end', () => {
       this.#judge()
@@ -87,7 +79,7 @@ export class WireTap extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.#onSent(chunk)
+    this.#frames.sent(chunk)
     this.#socket.write(chunk, callback)
   }
 
@@ -100,12 +92,6 @@ export class WireTap extends Duplex {
     callback(error)
   }
 
-  #onSent(chunk: Buffer): void {
-    const skipped = Math.min(this.#preface, chunk.length)
-    this.#preface -= skipped
-    this.#sent.scan(chunk.subarray(skipped))
-  }
-
   #onData(chunk: Buffer): void {
     this.#onReceived(chunk)
     if (!this.push(chunk)) this.#socket.pause()
@@ -114,7 +100,7 @@ export class WireTap extends Duplex {
   #onReceived(chunk: Buffer): void {
     if (this.#isForeign) return
     if (this.#greeting === null) {
-      this.#received.scan(chunk)
+      this.#frames.received(chunk)
       return
     }
     this.#greeting = Buffer.concat([this.#greeting, chunk])
@@ -128,25 +114,22 @@ export class WireTap extends Duplex {
     const protocol = toForeign(greeting)
     this.#isForeign = protocol !== undefined
     if (protocol === undefined) {
-      this.#received.scan(greeting)
+      this.#frames.received(greeting)
       return
     }
     this.#listener.onForeign(protocol)
     this.#endSoon('The server speaks no HTTP/2')
   }
 
-  #toScanner(direction: Direction): FrameScanner {
-    const isServer = direction === 'received'
-    const blocks = new FieldBlocks(isServer)
-    return new FrameScanner(isServer, (frame) => {
-      const at = performance.now()
-      const { fields, fault: blockFault } = blocks.take(frame)
-      let fault = frame.fault ?? blockFault
-      if (isServer) fault ??= this.#rules.onReceived(frame, fields)
-      else this.#rules.onSent(frame)
-      this.#listener.onFrame({ ...frame, direction, at, fields, fault })
-      if (isServer && fault !== null && this.#endsAtFault) this.#endSoon(fault)
-    })
+  #onFrame(frame: ObservedFrame): void {
+    if (frame.direction === 'sent') {
+      this.#rules.onSent(frame)
+      this.#listener.onFrame(frame)
+      return
+    }
+    const fault = frame.fault ?? this.#rules.onReceived(frame, frame.fields)
+    this.#listener.onFrame({ ...frame, fault })
+    if (fault !== null && this.#endsAtFault) this.#endSoon(fault)
   }
 
   /** After the engine has had the chunk: its own error is better, where it has one. */

@@ -13,6 +13,7 @@ import { SocketError } from '../../errors/errors.ts'
 import type { ConnectionListener } from '../../protocol/connection.ts'
 import { ClientConnection } from '../../protocol/connection.ts'
 import type { ByteSink } from '../../protocol/frame-writer.ts'
+import type { FrameObserver } from '../../protocol/inspect/frame-observer.ts'
 import type { PingLedger } from '../../protocol/ping-ledger.ts'
 import type { ConnectionFault } from '../../protocol/protocol-error.ts'
 import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
@@ -21,6 +22,7 @@ import { isDisconnected } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import type { Transport } from '../transport.ts'
 import { toBytesRead } from '../transport.ts'
+import { toFrameLog } from './frame-log.ts'
 import { WireStream } from './wire-stream.ts'
 
 /**
@@ -41,6 +43,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   readonly http2: ClientConnection
   readonly #owner: ConnectionOwner
   readonly #deadlines: Deadlines
+  /** Looks at each frame; null unless `NODE_DEBUG=dodici-frame`. */
+  readonly #frames: FrameObserver | null
   #isFlushDue = false
   /** The socket takes no more before its `drain`. */
   #isBlocked = false
@@ -57,6 +61,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.socket = socket
     this.#owner = owner
     this.#deadlines = context.deadlines
+    this.#frames = toFrameLog(`session ${owner.carrier.id} ${context.origin.href}`)
     const { settings } = context.options.session
     this.http2 = new ClientConnection({ settings, windows }, this)
     // A caller's connector may give any value.
@@ -166,6 +171,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   write(bytes: Uint8Array): void {
+    if (this.#frames !== null) this.#frames.sent(toBuffer(bytes))
     if (!this.socket.write(bytes)) this.#isBlocked = true
   }
 
@@ -198,11 +204,15 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   #onData(chunk: unknown): void {
-    if (Buffer.isBuffer(chunk)) this.http2.receive(chunk)
+    if (Buffer.isBuffer(chunk)) this.#receive(chunk)
     // A connector's substitute for a socket may give a Uint8Array.
-    else if (isUint8Array(chunk))
-      this.http2.receive(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    else if (isUint8Array(chunk)) this.#receive(toBuffer(chunk))
     else this.#owner.onError(new SocketError('The socket gives strings, where bytes are needed'))
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#frames !== null) this.#frames.received(chunk)
+    this.http2.receive(chunk)
   }
 
   #onDrain(): void {
@@ -219,6 +229,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.http2.stop()
     this.destroy()
   }
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function flushLater(connection: WireConnection): void {

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { Http2Facts, toSettings } from '../../../../src/cli/inspect/http2-facts.ts'
-import type { ObservedFrame } from '../../../../src/cli/inspect/wire-tap.ts'
+import { Http2Facts } from '../../../../src/cli/inspect/http2-facts.ts'
 import { WireTap } from '../../../../src/cli/inspect/wire-tap.ts'
+import { toSettings } from '../../../../src/protocol/inspect/frame-details.ts'
+import type { ObservedFrame } from '../../../../src/protocol/inspect/frame-observer.ts'
 import { frames } from '../../../../src/testing/index.ts'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')

@@ -5,18 +5,20 @@
  */
 
 import { toErrorCodeName } from '../../errors/error-codes.ts'
-import { Flag, FrameType } from '../../protocol/frames.ts'
-import type { Field } from '../request-options.ts'
+import { Flag, FrameType } from '../frames.ts'
+import { Setting } from '../settings.ts'
+import type { Field } from './field-blocks.ts'
+import type { Direction, ObservedFrame } from './frame-observer.ts'
 import { toFrameName } from './frame-scanner.ts'
-import type { SettingsByName } from './http2-facts.ts'
-import { toIncrement, toSettings } from './http2-facts.ts'
 import type { SecretFilter } from './secrets.ts'
-import type { ObservedFrame } from './wire-tap.ts'
+
+/** SETTINGS by name, in the order in which they came. Unknown ones have a name such as `0x4d44`. */
+export type SettingsByName = Readonly<Record<string, number>>
 
 /** A frame for people, and for `--json`. */
 export interface FrameDetails {
-  readonly direction: 'sent' | 'received'
-  /** Since the command began. Milliseconds. */
+  readonly direction: Direction
+  /** Since the command, or the connection, began. Milliseconds. */
   readonly at: number
   /** `HEADERS`, or `0x1f` for an unknown type. */
   readonly type: string
@@ -57,7 +59,7 @@ const FLAGS: Readonly<Record<number, readonly (readonly [name: string, bit: numb
   [FrameType.CONTINUATION]: [['END_HEADERS', Flag.END_HEADERS]],
 }
 
-/** @param start when the command began, by `performance.now()` */
+/** @param start what times count from, by `performance.now()` */
 export function toFrameDetails(frame: ObservedFrame, start: number, secrets: SecretFilter): FrameDetails {
   const { direction, type, flags, streamId, length, fields, fault } = frame
   const known = FLAGS[type] ?? []
@@ -93,6 +95,25 @@ function toPayloadDetails(frame: ObservedFrame, secrets: SecretFilter): Partial<
     default:
       return {}
   }
+}
+
+const SETTING_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(Setting).map(([name, id]) => [id, name]),
+)
+
+/** The entries of a SETTINGS frame. A payload that was cut ends early. */
+export function toSettings(payload: Buffer): SettingsByName {
+  const settings: Record<string, number> = {}
+  for (let at = 0; at + 6 <= payload.length; at += 6) {
+    const id = payload.readUInt16BE(at)
+    settings[SETTING_NAMES.get(id) ?? `0x${id.toString(16).padStart(2, '0')}`] = payload.readUInt32BE(at + 2)
+  }
+  return settings
+}
+
+/** Bytes; 0 for a frame that is too short. */
+export function toIncrement({ payload }: ObservedFrame): number {
+  return payload.length < 4 ? 0 : payload.readUInt32BE(0) & 0x7fff_ffff
 }
 
 function toGoaway(payload: Buffer, secrets: SecretFilter): Partial<FrameDetails> {

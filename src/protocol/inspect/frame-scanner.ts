@@ -6,14 +6,8 @@
  * @module
  */
 
-import { checkFrame } from '../../protocol/frame-rules.ts'
-import {
-  DEFAULT_FRAME_SIZE,
-  Flag,
-  FRAME_HEADER_SIZE,
-  FrameType,
-  PRIORITY_SIZE,
-} from '../../protocol/frames.ts'
+import { checkFrame } from '../frame-rules.ts'
+import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE } from '../frames.ts'
 
 /** A frame as it was on the wire. */
 export interface Frame {
@@ -101,7 +95,7 @@ export class FrameScanner {
   #toFault(type: number, flags: number, streamId: number, payload: Buffer): string | null {
     const length = this.#length
     if (this.#isFirst && type !== FrameType.SETTINGS) return 'The peer began without SETTINGS (RFC 9113 §3.4)'
-    // No option of the command announces a larger one.
+    // A client that is looked at by this announces no larger one.
     if (length > DEFAULT_FRAME_SIZE) {
       return `A frame of ${length} bytes came, the limit is ${DEFAULT_FRAME_SIZE} (RFC 9113 §4.2)`
     }

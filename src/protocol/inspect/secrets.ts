@@ -4,8 +4,15 @@
  * @module
  */
 
-import type { Field } from '../request-options.ts'
-import { HIDDEN, hideUserInfo } from '../request-options.ts'
+import type { Field } from './field-blocks.ts'
+
+/** What stands in the place of a secret. */
+export const HIDDEN = '(hidden)'
+
+/** Hides user and password of the URLs in a text, or of one without a scheme that it begins with. */
+export function hideUserInfo(text: string): string {
+  return text.replace(/(^|\/\/)[^/\s?#]*@/g, `$1${HIDDEN}@`)
+}
 
 const SECRET_NAME =
   /^(?:authorization|proxy-authorization|cookie|set-cookie)$|token|secret|key|passw(?:or)?d|session/i

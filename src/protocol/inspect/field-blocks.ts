@@ -4,9 +4,7 @@
  * @module
  */
 
-import { Flag, FrameType, PRIORITY_SIZE } from '../../protocol/frames.ts'
-import { HpackDecoder } from '../../testing/hpack.ts'
-import type { Field } from '../request-options.ts'
+import { Flag, FrameType, PRIORITY_SIZE } from '../frames.ts'
 import type { Frame } from './frame-scanner.ts'
 
 /** More fragments of one block aren't kept. Bytes. */
@@ -18,8 +16,14 @@ const MAX_LIST = 1_048_576
 /** RFC 9113 §6.5.2. Bytes. */
 const FIELD_OVERHEAD = 32
 
-/** The client has looked into what the server allows. */
-const ANY_TABLE_SIZE = 2 ** 32 - 1
+/** A field: `[name, value]`. The name has the sender's spelling. */
+export type Field = readonly [name: string, value: string]
+
+/** Decodes the field blocks of one direction, in their order. */
+export interface BlockDecoder {
+  /** @throws Error for a block that breaks RFC 7541 */
+  decode(block: Buffer): readonly Field[]
+}
 
 /** What a frame said about fields. */
 export interface BlockResult {
@@ -32,11 +36,10 @@ export interface BlockResult {
 const NO_BLOCK: BlockResult = { fields: null, fault: null }
 
 /**
- * Puts the fragments of HEADERS and CONTINUATION together, and decodes them (RFC 9113 §4.3). The decoder is not the
- * client's: what it shows doesn't share the client's mistakes.
+ * Puts the fragments of HEADERS and CONTINUATION together, and decodes them (RFC 9113 §4.3).
  */
 export class FieldBlocks {
-  readonly #decoder = new HpackDecoder()
+  readonly #decoder: BlockDecoder
   #fragments: Buffer[] = []
   #size = 0
   /** The stream whose block isn't complete; 0 for none. */
@@ -44,9 +47,8 @@ export class FieldBlocks {
   /** After a block that couldn't be decoded, the table is unknown: no further one can be. */
   #isLost = false
 
-  /** @param isServer its table is limited to the default: no option of the command announces a larger one */
-  constructor(isServer: boolean) {
-    if (!isServer) this.#decoder.allow(ANY_TABLE_SIZE)
+  constructor(decoder: BlockDecoder) {
+    this.#decoder = decoder
   }
 
   /** Takes the next frame, of any type. */

@@ -23,7 +23,10 @@ export interface DispatcherEvents {
   drain: [origin: URL, targets: readonly Dispatcher[]]
   /** Only of an UpstreamPool: a source has given another set of upstreams than before. */
   upstreams: [change: UpstreamChange]
-  /** Only of an UpstreamPool: a source has failed, or its answer can't be used. The former upstreams stay. */
+  /**
+   * Only of an UpstreamPool: a source has failed, or its answer can't be used, and the former upstreams stay; or an
+   * entry of its answer can't be an upstream, and the others are used without it.
+   */
   discoveryError: [error: CodedError]
 }
 

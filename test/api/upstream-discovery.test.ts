@@ -48,7 +48,9 @@ async function startByDns(count: number, protocol: Protocol = 'h2c', options: Dn
     replicas.all.map(({ address }) => address),
   )
   const source = dns(replicas.origin, { servers: [server.address], ...options })
-  return { server, replicas, source, pool: toPool(source, { connect: { ca: replicas.ca } }) }
+  // By the fast clock: a busy machine takes its time for TLS.
+  const pool = toPool(source, { connect: { ca: replicas.ca }, connectTimeout: 100_000 })
+  return { server, replicas, source, pool }
 }
 
 /** A source that gives what the test pushes. */
@@ -656,9 +658,48 @@ describe('when the set of a source changes', () => {
     feed.push({ origin: 'http://a.test', address: 'b.test' })
     expect((await failed)[0]).toMatchObject({
       message:
-        'Could not get the upstreams from the async iterable of upstreams: Invalid address: got "b.test", expected an IP address, with or without a port, or null',
+        'Could not get the upstreams from the async iterable of upstreams: upstreams[0]: Invalid address: got "b.test", expected an IP address, with or without a port, or null',
     })
     expect(await ask(pool)).toBe('200 127.0.0.1')
+  })
+
+  it('with one bad entry, the good ones are used, and the bad one is told', async () => {
+    const replicas = await startReplicas(2)
+    const [one, two] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit]
+    const feed = new Feed()
+    const pool = toPool(feed)
+    await change(pool, feed, one)
+    const failed = once(pool, 'discoveryError')
+    const { added, removed } = await change(pool, feed, { origin: 'http://a.test', address: 'b.test' }, two)
+    expect([added, removed]).toEqual([[`${two.origin}#127.0.0.2`], [`${one.origin}#127.0.0.1`]])
+    expect((await failed)[0]).toMatchObject({
+      name: 'ConnectError',
+      code: 'UND_ERR_INVALID_ARG',
+      message:
+        'Could not get all upstreams from the async iterable of upstreams: upstreams[0]: Invalid address: got "b.test", expected an IP address, with or without a port, or null',
+    })
+    expect(await ask(pool)).toBe('200 127.0.0.2')
+  })
+
+  it.each([
+    1, 2, 3,
+  ])('and the factory destroys the pool at upstream %d, no dispatcher is left open', async (at) => {
+    const replicas = await startReplicas(3)
+    const feed = new Feed()
+    const made: Pool[] = []
+    const pool = toPool(feed, {
+      factory: (origin, options) => {
+        made.push(new Pool(origin, options))
+        if (made.length === at) void pool.destroy()
+        return made.at(-1) as Pool
+      },
+    })
+    const onChange = vi.fn()
+    pool.on('upstreams', onChange)
+    feed.push(...toInits(replicas, replicas.all))
+    await expect.poll(() => made.map(({ destroyed }) => destroyed)).toEqual(Array(at).fill(true))
+    expect(onChange).not.toHaveBeenCalled()
+    await pool.destroy()
   })
 })
 

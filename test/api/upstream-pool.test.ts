@@ -481,6 +481,46 @@ describe('UpstreamPool', () => {
       expect(await ask(pool)).toBe('200 a')
     })
 
+    it('that destroys the pool, or adds the same upstream, leaves no dispatcher open', async () => {
+      const made: Pool[] = []
+      let onMake = (): void => {}
+      const factory: UpstreamPoolOptions['factory'] = (origin, options) => {
+        const dispatcher = new Pool(origin, options)
+        made.push(dispatcher)
+        onMake()
+        return dispatcher
+      }
+      const pool = toPool(['http://a.example'], { factory })
+      onMake = () => {
+        onMake = () => {}
+        pool.addUpstream('http://b.example')
+      }
+      pool.addUpstream('http://b.example')
+      expect(pool.upstreams).toEqual(['http://a.example', 'http://b.example'])
+      // The one that was made within is the upstream.
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([false, true, false])
+      onMake = () => void pool.destroy()
+      expect(() => pool.addUpstream('http://c.example')).toThrow(errors.ClientDestroyedError)
+      expect(made.map(({ destroyed }) => destroyed)).toEqual(Array(4).fill(true))
+      await pool.destroy()
+    })
+
+    it('that throws leaves nothing: no upstream by addUpstream(), and no dispatcher by the constructor', () => {
+      const made: Pool[] = []
+      const factory: UpstreamPoolOptions['factory'] = (origin, options) => {
+        if (origin.hostname === 'b.example') throw new Error('not this one')
+        made.push(new Pool(origin, options))
+        return made.at(-1) as Pool
+      }
+      const pool = toPool(['http://a.example'], { factory })
+      expect(() => pool.addUpstream('http://b.example')).toThrow('not this one')
+      expect(pool.upstreams).toEqual(['http://a.example'])
+      expect(() => new UpstreamPool(['http://a.example', 'http://b.example'], { factory })).toThrow(
+        'not this one',
+      )
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([false, true])
+    })
+
     it('that makes something else throws', () => {
       const make = () => Reflect.construct(UpstreamPool, [['http://a.example'], { factory: () => ({}) }])
       expect(make).toThrow(errors.InvalidReturnValueError)

@@ -24,6 +24,8 @@ export interface ResolvedUpstream {
 /** An answer of a source. */
 export interface ResolvedAnswer {
   readonly upstreams: readonly ResolvedUpstream[]
+  /** What is wrong with each entry that can't be an upstream: the others serve without it. */
+  readonly unusable: readonly Error[]
   /** Milliseconds; null: it doesn't say. */
   readonly ttl: number | null
 }

@@ -15,6 +15,7 @@ import { MAX_DELAY } from '../../core/clock.ts'
 import { toIpVersion } from '../../core/ip-address.ts'
 import { isUrl } from '../../core/realms.ts'
 import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
+import { InvalidArgumentError, toError } from '../../errors/errors.ts'
 import type { Limits } from '../../options/limits.ts'
 import type { Origin, ResolvedClientOptions } from '../../options/options.ts'
 import {
@@ -166,11 +167,26 @@ export function toUpstreamsAndSources(
   }
 }
 
-/** @throws InvalidArgumentError that names what is wrong with the answer of a source */
+/**
+ * One bad entry must not keep a service with its former upstreams, which may be gone: it is left out, and told.
+ *
+ * @throws InvalidArgumentError that names what is wrong with the answer of a source as a whole
+ */
 export function toAnswer(value: unknown, common: PoolOptions): ResolvedAnswer {
   const { list, ttl } = toAnswerParts(value)
+  const upstreams: ResolvedUpstream[] = []
+  const unusable: Error[] = []
+  for (const [index, one] of list.entries()) {
+    try {
+      upstreams.push(toUpstream(one, common))
+    } catch (thrown) {
+      const cause = toError(thrown)
+      unusable.push(new InvalidArgumentError(`upstreams[${index}]: ${cause.message}`, { cause }))
+    }
+  }
   return {
-    upstreams: list.map((one) => toUpstream(one, common)),
+    upstreams,
+    unusable,
     ttl: ttl === undefined || ttl === null ? null : toInteger('ttl', ttl, 0, 0, MAX_DELAY, 'milliseconds'),
   }
 }

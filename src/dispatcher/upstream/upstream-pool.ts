@@ -138,10 +138,7 @@ export class UpstreamPool extends LivingDispatcher {
       },
       onCallSettled: () => this.#onCallSettled(),
     }
-    for (const upstream of given.upstreams) {
-      this.#discoveries.add(upstream)
-      this.#add(upstream)
-    }
+    this.#addFirst(given.upstreams)
     this.#discoveries.start()
   }
 
@@ -189,8 +186,8 @@ export class UpstreamPool extends LivingDispatcher {
       this.#discoveries.keep(resolved.name)
       return this
     }
+    if (!this.#add(resolved)) throw new ClientDestroyedError()
     this.#discoveries.add(resolved)
-    this.#add(resolved)
     this.#discoveries.beginWaiting()
     return this
   }
@@ -278,6 +275,7 @@ export class UpstreamPool extends LivingDispatcher {
       if (this.destroyed) return
       if (this.#upstreams.find(upstream.name) === null && this.#tryToAdd(upstream)) added.push(upstream.name)
     }
+    if (this.destroyed) return
     const { upstreams } = this
     const removed = [...before].filter((name) => !upstreams.includes(name) || added.includes(name))
     if (upstreams.length > 0) this.#discoveries.beginWaiting()
@@ -295,8 +293,7 @@ export class UpstreamPool extends LivingDispatcher {
   /** The `factory` of the caller may throw: the other upstreams are added all the same. */
   #tryToAdd(upstream: ResolvedUpstream): boolean {
     try {
-      this.#add(upstream)
-      return true
+      return this.#add(upstream)
     } catch (thrown) {
       this.#tellError(toCodedError(toError(thrown)))
       return false
@@ -376,10 +373,29 @@ export class UpstreamPool extends LivingDispatcher {
     if (this.#unsettled === 0) this.#onIdle?.()
   }
 
-  #add(resolved: ResolvedUpstream): void {
+  /** The caller's: if one can't be made, there is no UpstreamPool that could end the others. */
+  #addFirst(upstreams: readonly ResolvedUpstream[]): void {
+    try {
+      for (const upstream of upstreams) {
+        this.#add(upstream)
+        this.#discoveries.add(upstream)
+      }
+    } catch (thrown) {
+      void settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy()))
+      throw thrown
+    }
+  }
+
+  /** @returns false when the `factory` of the caller has destroyed the pool */
+  #add(resolved: ResolvedUpstream): boolean {
     const { name, weight, priority } = resolved
-    if (this.#upstreams.find(name) !== null) return
+    if (this.#upstreams.find(name) !== null) return true
     const { dispatcher, dispatch } = this.#make(resolved)
+    // The factory may have added it by itself, too.
+    if (this.destroyed || this.#upstreams.find(name) !== null) {
+      void settleAll([(async () => dispatcher.destroy())()])
+      return !this.destroyed
+    }
     LivingDispatcher.putBehind(dispatcher)
     const now = this.#upstreams.now()
     const upstream = new Upstream(name, weight, dispatcher, dispatch, this.#options.rules, now, priority)
@@ -392,6 +408,7 @@ export class UpstreamPool extends LivingDispatcher {
     this.#upstreams.add(upstream)
     // While it is closing, calls may still wait for an upstream; checks have ended.
     if (!this.closed) this.#checks?.add(upstream)
+    return true
   }
 
   /** Its connections show that the addresses may have changed: a server of it has gone, or is about to. */

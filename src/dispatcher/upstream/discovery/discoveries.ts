@@ -130,7 +130,7 @@ export class Discoveries {
   }
 
   #onError(discovery: Discovery, error: Error, isFinal: boolean): void {
-    this.#owner.onError(toDiscoveryError(discovery.name, error))
+    this.#owner.onError(toDiscoveryError(discovery.name, error, isFinal ? 'the' : 'all'))
     // Another source may still give some.
     if (isFinal && this.#discoveries.every((one) => !one.isAsking && (one.error !== null || !one.isPending)))
       this.failWaiting(() => this.toError())
@@ -146,8 +146,8 @@ export class Discoveries {
 }
 
 /** With the code of the cause, such as one of the DNS. */
-function toDiscoveryError(name: string, cause: Error): ConnectError {
-  const error = new ConnectError(`Could not get the upstreams from ${name}: ${cause.message}`, { cause })
+function toDiscoveryError(name: string, cause: Error, which: 'the' | 'all' = 'the'): ConnectError {
+  const error = new ConnectError(`Could not get ${which} upstreams from ${name}: ${cause.message}`, { cause })
   if ('code' in cause && typeof cause.code === 'string') error.code = cause.code
   return error
 }

@@ -181,10 +181,16 @@ export class Discovery {
     let answer: ResolvedAnswer
     try {
       answer = this.#owner.check(value)
-      if (answer.upstreams.length === 0) throw new Error('There is no upstream in the answer')
+      const [first] = answer.unusable
+      if (answer.upstreams.length === 0) throw first ?? new Error('There is no upstream in the answer')
     } catch (thrown) {
       this.#onFailure(abort, toError(thrown))
       return null
+    }
+    for (const error of answer.unusable) {
+      this.#tellError(error, false)
+      // A listener may have destroyed the pool.
+      if (!this.#isOf(abort)) return null
     }
     this.#upstreams = answer.upstreams
     this.#error = null

@@ -19,6 +19,8 @@ class Scene {
   readonly discovery: Discovery
   answer: () => unknown = () => A
   random = 0
+  /** A listener for failures. */
+  onTold: () => void = () => {}
   readonly #beganAt = this.clock.now()
 
   constructor(source?: UpstreamSource) {
@@ -35,8 +37,10 @@ class Scene {
       {
         check: (answer) => toAnswer(answer, {}),
         onAnswer: ({ upstreams }) => this.told.push(`${upstreams?.map(({ name }) => name)}`),
-        onError: (_discovery, { message }, isFinal) =>
-          this.told.push(`${isFinal ? 'error' : 'report'}: ${message}`),
+        onError: (_discovery, { message }, isFinal) => {
+          this.told.push(`${isFinal ? 'error' : 'report'}: ${message}`)
+          this.onTold()
+        },
       },
     )
   }
@@ -240,27 +244,27 @@ describe('Discovery of a function', () => {
     [
       'gives rubbish in the list',
       () => [7],
-      'Invalid upstream: got 7, expected an origin, or an object with an origin',
+      'upstreams[0]: Invalid upstream: got 7, expected an origin, or an object with an origin',
     ],
     [
       'gives a name without a scheme',
       () => ['a.example'],
-      'Invalid origin: got "a.example", expected an http: or https: URL without path, query, fragment or credentials',
+      'upstreams[0]: Invalid origin: got "a.example", expected an http: or https: URL without path, query, fragment or credentials',
     ],
     [
       'gives a bad address',
       () => [{ origin: 'http://a.example', address: 'b.example' }],
-      'Invalid address: got "b.example", expected an IP address, with or without a port, or null',
+      'upstreams[0]: Invalid address: got "b.example", expected an IP address, with or without a port, or null',
     ],
     [
       'gives a bad weight',
       () => [{ origin: 'http://a.example', weight: 0 }],
-      'Invalid weight: got 0, expected a number above 0, up to 1000000',
+      'upstreams[0]: Invalid weight: got 0, expected a number above 0, up to 1000000',
     ],
     [
       'gives a bad priority',
       () => [{ origin: 'http://a.example', priority: -1 }],
-      'Invalid priority: got -1, expected a whole number of a priority from 0 to 65535',
+      'upstreams[0]: Invalid priority: got -1, expected a whole number of a priority from 0 to 65535',
     ],
     [
       'gives a bad ttl',
@@ -270,7 +274,7 @@ describe('Discovery of a function', () => {
     [
       'gives a bad option',
       () => [{ origin: 'http://a.example', connections: 'x' }],
-      'Invalid connections: got "x", expected a whole number of sessions (or null: any number) from 1 to 4294967295',
+      'upstreams[0]: Invalid connections: got "x", expected a whole number of sessions (or null: any number) from 1 to 4294967295',
     ],
   ])('that %s: keeps the former upstreams, tells why, and asks again', async (_title, answer, message) => {
     const scene = await new Scene().start()
@@ -278,6 +282,44 @@ describe('Discovery of a function', () => {
     await scene.pass(36)
     expect(scene.told).toEqual(['http://a.example', `error: ${message}`, `error: ${message}`])
     expect(scene.discovery.upstreams?.map(({ name }) => name)).toEqual(A)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['rubbish', 7, 'Invalid upstream: got 7, expected an origin, or an object with an origin'],
+    [
+      'a bad address',
+      { origin: 'http://a.example', address: '10.0.0.300' },
+      'Invalid address: got "10.0.0.300", expected an IP address, with or without a port, or null',
+    ],
+    [
+      'a bad option',
+      { origin: 'http://a.example', connections: 0 },
+      'Invalid connections: got 0, expected a whole number of sessions (or null: any number) from 1 to 4294967295',
+    ],
+  ])('that gives %s beside good ones: uses these, and tells of the bad entry', async (_title, bad, message) => {
+    const scene = await new Scene().start()
+    scene.answer = () => ({ upstreams: [...B, bad, 'http://c.example'], ttl: 60_000 })
+    await scene.pass(31)
+    expect(scene.told).toEqual([
+      'http://a.example',
+      `report: upstreams[1]: ${message}`,
+      'http://b.example,http://c.example',
+    ])
+    // It is no failure: the ttl of the answer holds.
+    expect([scene.discovery.error, scene.asked]).toEqual([null, [0, 30]])
+    await scene.pass(60)
+    expect(scene.asked).toEqual([0, 30, 90])
+  })
+
+  it('that gives bad entries, and is stopped by the first one told, is over', async () => {
+    const scene = new Scene()
+    scene.answer = () => [7, 8, ...A]
+    scene.onTold = () => scene.discovery.stop()
+    await scene.start()
+    expect(scene.told).toEqual([
+      'report: upstreams[0]: Invalid upstream: got 7, expected an origin, or an object with an origin',
+    ])
+    expect([scene.discovery.upstreams, scene.clock.alarms]).toEqual([null, 0])
   })
 
   it('is stopped: asks no more, aborts what runs, and sets no alarm', async () => {
@@ -361,7 +403,7 @@ describe('Discovery of an async iterable', () => {
     await scene.pass(1)
     expect(scene.told).toEqual([
       'http://a.example',
-      'error: Invalid upstream: got 7, expected an origin, or an object with an origin',
+      'error: upstreams[0]: Invalid upstream: got 7, expected an origin, or an object with an origin',
       'error: There is no upstream in the answer',
       'http://b.example',
     ])

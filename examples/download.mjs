@@ -2,7 +2,7 @@
  * A download to a file, with its progress. The file appears when all of it has come.
  *
  *     npx dodici serve
- *     node examples/download.mjs http://localhost:8080/bytes/10000000 /tmp/download
+ *     node examples/download.mjs http://localhost:12080/bytes/10000000 /tmp/download
  */
 
 // @ts-check
@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Client } from 'dodici'
 
-const [, , url = 'http://localhost:8080/bytes/10000000', file = join(tmpdir(), 'dodici-download')] =
+const [, , url = 'http://localhost:12080/bytes/10000000', file = join(tmpdir(), 'dodici-download')] =
   process.argv
 const part = `${file}.part`
 const { origin, pathname } = new URL(url)

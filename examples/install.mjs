@@ -9,7 +9,7 @@
 
 import { Agent, install, uninstall } from 'dodici'
 
-const url = new URL('/headers', process.argv[2] ?? 'http://localhost:8080')
+const url = new URL('/headers', process.argv[2] ?? 'http://localhost:12080')
 
 /** Node's own fetch, as a package would call it. */
 async function ask() {

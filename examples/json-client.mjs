@@ -71,7 +71,7 @@ class JsonClient {
   }
 }
 
-const api = new JsonClient(process.argv[2] ?? 'http://localhost:8080')
+const api = new JsonClient(process.argv[2] ?? 'http://localhost:12080')
 try {
   console.log('posted', await api.post('/echo', { name: 'twelve', value: 12 }))
   const { httpVersion } = /** @type {{ httpVersion: string }} */ (await api.get('/headers'))

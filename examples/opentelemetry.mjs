@@ -20,7 +20,7 @@ provider.register()
 const instrumentation = new UndiciInstrumentation()
 instrumentation.setTracerProvider(provider)
 
-const client = new Client(process.argv[2] ?? 'http://localhost:8080')
+const client = new Client(process.argv[2] ?? 'http://localhost:12080')
 
 await trace.getTracer('example').startActiveSpan('checkout', async (span) => {
   const { body } = await client.request({ path: '/headers', method: 'GET' })

@@ -36,7 +36,7 @@ proxy.listen(0, 'localhost')
 await once(proxy, 'listening')
 const { port } = /** @type {import('node:net').AddressInfo} */ (proxy.address())
 
-const url = new URL('/headers', process.argv[2] ?? 'https://localhost:8443')
+const url = new URL('/headers', process.argv[2] ?? 'https://localhost:12443')
 
 /** @param {string} token */
 async function ask(token) {

@@ -37,7 +37,7 @@ class Shop {
 const agent = new Agent({ requestTimeout: 5_000, h2c: true })
 
 const shop = new Shop({
-  origin: process.argv[2] ?? 'http://localhost:8080',
+  origin: process.argv[2] ?? 'http://localhost:12080',
   // This SDK alone goes through this Agent.
   fetch: (input, init) => fetch(input, { ...init, dispatcher: agent }),
 })

@@ -10,7 +10,7 @@
 import { Client } from 'dodici'
 
 // Events may be rare: no limit between two of them. PINGs find out when the connection is dead.
-const client = new Client(process.argv[2] ?? 'http://localhost:8080', { pingInterval: 15_000 })
+const client = new Client(process.argv[2] ?? 'http://localhost:12080', { pingInterval: 15_000 })
 
 /** The events of a stream, by https://html.spec.whatwg.org/multipage/server-sent-events.html. @param {string} path */
 async function* listen(path) {

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto'
 import { Client } from 'dodici'
 
-const client = new Client(process.argv[2] ?? 'http://localhost:8080')
+const client = new Client(process.argv[2] ?? 'http://localhost:12080')
 const hash = createHash('sha256')
 
 /** A million lines are never in memory at once: the next ones are made when the server has taken those before. */

@@ -16,7 +16,7 @@ import { Agent, install } from 'dodici'
 const agent = new Agent({ h2c: true })
 install(agent)
 
-const url = new URL('/ws', process.argv[2] ?? 'http://localhost:8080')
+const url = new URL('/ws', process.argv[2] ?? 'http://localhost:12080')
 url.protocol = url.protocol.replace('http', 'ws')
 
 const { WebSocket } = globalThis.WebSocket === undefined ? await import('undici') : globalThis

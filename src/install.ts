@@ -37,7 +37,7 @@ import {
  * @example
  * ```ts
  * install(new Agent())
- * const response = await fetch('https://localhost:8443/') // over HTTP/2
+ * const response = await fetch('https://localhost:12443/') // over HTTP/2
  * ```
  */
 export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()): void {

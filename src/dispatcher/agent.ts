@@ -56,7 +56,7 @@ const MAX_LOOKS = 64
  * @example
  * ```ts
  * const agent = new Agent()
- * const { body } = await agent.request({ origin: 'https://localhost:8443', path: '/', method: 'GET' })
+ * const { body } = await agent.request({ origin: 'https://localhost:12443', path: '/', method: 'GET' })
  * console.log(await body.text())
  * await agent.close()
  * ```

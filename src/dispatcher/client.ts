@@ -18,7 +18,7 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
  *
  * @example
  * ```ts
- * const client = new Client('https://localhost:8443')
+ * const client = new Client('https://localhost:12443')
  * const { statusCode, body } = await client.request({ path: '/', method: 'GET' })
  * console.log(statusCode, await body.text())
  * await client.close()

@@ -19,7 +19,7 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
  *
  * @example
  * ```ts
- * const pool = new Pool('https://localhost:8443', { connections: 2 })
+ * const pool = new Pool('https://localhost:12443', { connections: 2 })
  * const { statusCode, body } = await pool.request({ path: '/', method: 'GET' })
  * console.log(statusCode, await body.text(), pool.stats.connected)
  * await pool.close()

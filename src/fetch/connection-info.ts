@@ -25,7 +25,7 @@ import { FetchResponse } from './response.ts'
  *
  * @example
  * ```ts
- * const response = await fetch('https://localhost:8443/')
+ * const response = await fetch('https://localhost:12443/')
  * console.log(getConnectionInfo(response)?.protocol) // h2
  * ```
  */

@@ -51,7 +51,7 @@ const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
  *
  * @example
  * ```ts
- * const response = await fetch('https://localhost:8443/users', { dispatcher: new Agent() })
+ * const response = await fetch('https://localhost:12443/users', { dispatcher: new Agent() })
  * const users = await response.json()
  * ```
  */

@@ -37,7 +37,7 @@ import { toTunnelConnector } from './tunnel-connector.ts'
  * @example
  * ```ts
  * const agent = new ProxyAgent({ uri: 'http://user:password@localhost:3128' })
- * const { statusCode } = await agent.request({ origin: 'https://localhost:8443', path: '/', method: 'GET' })
+ * const { statusCode } = await agent.request({ origin: 'https://localhost:12443', path: '/', method: 'GET' })
  * await agent.close()
  * ```
  */

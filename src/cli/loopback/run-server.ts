@@ -16,8 +16,8 @@ import { toBanner } from './banner.ts'
 import type { Listening } from './listen.ts'
 import { listenOnLoopback } from './listen.ts'
 
-const DEFAULT_PORT = 8080
-const DEFAULT_TLS_PORT = 8443
+const DEFAULT_PORT = 12_080
+const DEFAULT_TLS_PORT = 12_443
 const MAX_PORT = 65_535
 
 /** The options of every server. */

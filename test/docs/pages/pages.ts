@@ -23,7 +23,7 @@ export const LINK_PAGES = ['README.md', ...DOCS, 'CONTRIBUTING.md', 'SECURITY.md
 /** What stands ahead of a part, by the word behind `run`. */
 export const BEGINNINGS: Readonly<Record<string, string>> = {
   client: `import { Client } from 'dodici'
-const client = new Client('http://localhost:8080')
+const client = new Client('http://localhost:12080')
 `,
   agent: `import { Agent } from 'dodici'
 const agent = new Agent({ h2c: true })

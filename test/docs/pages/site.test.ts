@@ -122,7 +122,7 @@ describe('the home page of the site', () => {
       expect(figures.filter((figure) => !readme.includes(figure))).toEqual([])
     }
     expect(home).toContain('npm install dodici')
-    expect(home).toContain("const client = new Client('http://localhost:8080')")
+    expect(home).toContain("const client = new Client('http://localhost:12080')")
   })
 
   it.each([

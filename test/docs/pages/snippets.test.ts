@@ -56,8 +56,8 @@ function play(name: string, code: string): Promise<Outcome> {
   const cwd = join(folder, name)
   mkdirSync(cwd)
   const here = code
-    .replaceAll('localhost:8080', new URL(serve.plain).host)
-    .replaceAll('localhost:8443', new URL(serve.secure).host)
+    .replaceAll('localhost:12080', new URL(serve.plain).host)
+    .replaceAll('localhost:12443', new URL(serve.secure).host)
   writeFileSync(join(cwd, 'file.mjs'), here)
   const { XDG_CACHE_HOME: _, ...outer } = process.env
   const env = { ...outer, NODE_OPTIONS: '', HOME: folder }

@@ -44,8 +44,8 @@ it('docs/cli.md has snippets that run beside the server', async () => {
   for (const [index, code] of snippets.entries()) {
     const file = join(folder, `snippet-${index}.mjs`)
     const here = code
-      .replace('https://localhost:8443', serve.secure)
-      .replace('http://localhost:8080', serve.plain)
+      .replace('https://localhost:12443', serve.secure)
+      .replace('http://localhost:12080', serve.plain)
     await writeFile(file, here)
     const env = { ...process.env, NODE_OPTIONS: '', HOME: folder }
     const { stdout } = await promisify(execFile)(process.execPath, [file], { env })

@@ -192,7 +192,7 @@ describe('a server with another name', () => {
   it.each([
     { host: 'localhost', status: 200 },
     { host: 'LOCALHOST:1', status: 200 },
-    { host: 'app.localhost:8080', status: 200 },
+    { host: 'app.localhost:12080', status: 200 },
     { host: '127.0.0.1:8080', status: 200 },
     { host: '127.9.9.9', status: 200 },
     { host: '[::1]:8080', status: 200 },

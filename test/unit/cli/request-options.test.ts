@@ -59,8 +59,8 @@ describe('toTarget()', () => {
     { text: 'https://a.example', h2c: false, href: 'https://a.example/', assumed: false },
     { text: 'HTTP://a.example:80/b?c#d', h2c: false, href: 'http://a.example/b?c', assumed: false },
     { text: 'http://a.example', h2c: true, href: 'http://a.example/', assumed: false },
-    { text: 'localhost:8443/x', h2c: false, href: 'https://localhost:8443/x', assumed: true },
-    { text: 'localhost:8080/x', h2c: true, href: 'http://localhost:8080/x', assumed: true },
+    { text: 'localhost:12443/x', h2c: false, href: 'https://localhost:12443/x', assumed: true },
+    { text: 'localhost:12080/x', h2c: true, href: 'http://localhost:12080/x', assumed: true },
     { text: '[::1]:1/', h2c: false, href: 'https://[::1]:1/', assumed: true },
     { text: 'a/?b=c://d', h2c: false, href: 'https://a/?b=c://d', assumed: true },
   ])('$text: $href', ({ text, h2c, href, assumed }) => {

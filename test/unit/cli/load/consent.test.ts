@@ -11,7 +11,7 @@ const resolve = async (name: string): Promise<readonly string[]> => {
 
 describe('loopback', () => {
   it.each([
-    'http://localhost:8080/',
+    'http://localhost:12080/',
     'https://a.localhost/',
     'http://gone.localhost/',
     'http://127.0.0.1/',
@@ -31,7 +31,7 @@ describe('loopback', () => {
     'http://[::2]/',
     'http://[::ffff:10.0.0.1]/',
     'http://astray.localhost/',
-    'http://v6.localhost:8080/',
+    'http://v6.localhost:12080/',
   ])('is not %s', async (url) => {
     expect(await isLoopback(new URL(url), resolve)).toBe(false)
   })

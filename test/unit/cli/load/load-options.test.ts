@@ -15,14 +15,14 @@ async function read(...args: string[]) {
 
 describe('the options of a load', () => {
   it('have defaults', async () => {
-    const { url, ...rest } = await read('http://localhost:8080/a?b=c#d')
-    expect(url.href).toBe('http://localhost:8080/a?b=c')
+    const { url, ...rest } = await read('http://localhost:12080/a?b=c#d')
+    expect(url.href).toBe('http://localhost:12080/a?b=c')
     expect(rest).toEqual({
       isJson: false,
       chart: null,
       isAgreed: false,
       spec: {
-        origin: 'http://localhost:8080',
+        origin: 'http://localhost:12080',
         path: '/a?b=c',
         method: 'GET',
         headers: [],
@@ -72,10 +72,10 @@ describe('the options of a load', () => {
       'a.svg',
       '-y',
     ]
-    const { spec, ...rest } = await read(...amounts, ...request, '-d', '1m', '--h2c', 'localhost:8080')
+    const { spec, ...rest } = await read(...amounts, ...request, '-d', '1m', '--h2c', 'localhost:12080')
     expect(rest).toMatchObject({ isJson: true, chart: 'a.svg', isAgreed: true })
     expect(spec).toEqual({
-      origin: 'http://localhost:8080',
+      origin: 'http://localhost:12080',
       path: '/',
       method: 'PUT',
       headers: ['A', 'b', 'a', 'c'],

@@ -10,7 +10,7 @@ import { toBytes, toMillis, toTextReport } from '../../../../src/cli/load/report
 import { Tally } from '../../../../src/cli/load/tally.ts'
 import { checkXml } from '../../../support/clients/xml.ts'
 
-const url = new URL('http://localhost:8080/a?b=c&d=<e>')
+const url = new URL('http://localhost:12080/a?b=c&d=<e>')
 
 const SPEC: LoadSpec = {
   origin: url.origin,
@@ -62,7 +62,7 @@ function toResult(changes: Partial<LoadResult> = {}): LoadResult {
 
 describe('the report as text', () => {
   it('has the figures of a closed loop', () => {
-    expect(toTextReport(url, SPEC, toResult())).toBe(`GET http://localhost:8080/a?b=c&d=%3Ce%3E
+    expect(toTextReport(url, SPEC, toResult())).toBe(`GET http://localhost:12080/a?b=c&d=%3Ce%3E
 2 sessions of 100 streams, 10.00 s
 
   Requests/s     100

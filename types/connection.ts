@@ -1,3 +1,5 @@
+import type { PeerCertificate } from 'node:tls'
+
 /**
  * The protocol that carries a request:
  *
@@ -23,4 +25,36 @@ export interface ConnectionInfo {
 
   /** How many attempts have begun, this one included: 1 unless the request was sent again. */
   readonly attempts: number
+}
+
+/** What TLS has agreed on for a connection, as `tls.TLSSocket` tells it. */
+export interface TlsInfo {
+  /** The version, such as `'TLSv1.3'`; `null` if Node tells none. */
+  readonly protocol: string | null
+  /** The name of the cipher suite, as IANA has it: `'TLS_AES_256_GCM_SHA384'`. */
+  readonly cipher: string
+  /** What ALPN has chosen; `null` for nothing. */
+  readonly alpnProtocol: string | null
+  /** Whether the peer's certificate was verified. `false` with `rejectUnauthorized: false` and a certificate that fails. */
+  readonly authorized: boolean
+  /** Whether the handshake resumed an earlier session. */
+  readonly isSessionReused: boolean
+  /**
+   * The peer's certificate, without its issuers. Node parses it on the first read. `null` if the connection was gone
+   * by then.
+   */
+  readonly peerCertificate: PeerCertificate | null
+}
+
+/**
+ * The ends of the connection that carries a request. An address is `null` where the connection has none: over a Unix
+ * socket, or over a Duplex of a connect function. Through a proxy, `remoteAddress` is the proxy's.
+ */
+export interface TransportInfo {
+  readonly localAddress: string | null
+  readonly localPort: number | null
+  readonly remoteAddress: string | null
+  readonly remotePort: number | null
+  /** `null` without TLS. */
+  readonly tls: TlsInfo | null
 }

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { ConnectionInfo } from './connection.ts'
+import type { ConnectionInfo, TransportInfo } from './connection.ts'
 import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
 import type { RequestPriority } from './request.ts'
 
@@ -61,6 +61,21 @@ export interface DispatchController {
    * and interceptors with a controller of their own, have no such property.
    */
   readonly connection?: ConnectionInfo | null
+
+  /**
+   * The addresses and the TLS facts of the connection that carries the call, or has carried its last attempt. `null`
+   * before the first attempt, and over HTTP/1.1. Dodici's own: undici's dispatchers, and interceptors with a controller
+   * of their own, have no such property.
+   */
+  readonly transport?: TransportInfo | null
+
+  /**
+   * Whether the header section of the final response has ended it (END_STREAM on HEADERS, RFC 9113 §8.1): it has neither
+   * body nor trailers. gRPC calls that Trailers-Only. Known from `onResponseStart` of the final response on; `false`
+   * before, and over HTTP/1.1. Dodici's own: undici's dispatchers, and interceptors with a controller of their own, have
+   * no such property.
+   */
+  readonly isHeaderOnly?: boolean
 
   /**
    * Ends the call: the stream is reset with CANCEL (RFC 9113 §8.1), and the handler gets `onResponseError`.

@@ -34,7 +34,7 @@ export type {
   PoolOptions,
   WebSocketOptions,
 } from './client.ts'
-export type { ConnectionInfo, HttpProtocol } from './connection.ts'
+export type { ConnectionInfo, HttpProtocol, TlsInfo, TransportInfo } from './connection.ts'
 export type {
   CloseOptions,
   CodedError,

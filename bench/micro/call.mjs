@@ -42,7 +42,7 @@ const toResult = ({ status, bytes, ends }) => ({ status, bytes, ends })
 
 /** As an engine's stream: the flow of its response is an object of its own. */
 /** @type {import('../../src/call/attempt.ts').Carrier} */
-const CARRIER = { protocol: 'h2', id: 1 }
+const CARRIER = { protocol: 'h2', id: 1, transport: null }
 
 class Attempt {
   streamId = 1

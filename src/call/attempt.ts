@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { HttpProtocol } from '../../types/connection.ts'
+import type { HttpProtocol, TransportInfo } from '../../types/connection.ts'
 import type { ResponseMeter } from './response-limits.ts'
 
 /** What carries attempts: a session, or the connections of the fallback. */
@@ -12,6 +12,8 @@ export interface Carrier {
   readonly protocol: HttpProtocol
   /** The session's number; null over HTTP/1.1. */
   readonly id: number | null
+  /** The ends of the connection; null over HTTP/1.1. */
+  readonly transport: TransportInfo | null
 }
 
 /** One attempt of a call: on one stream, or by the fallback for requests that HTTP/2 can't serve. */

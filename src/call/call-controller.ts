@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ConnectionInfo } from '../../types/connection.ts'
+import type { ConnectionInfo, TransportInfo } from '../../types/connection.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { RequestPriority } from '../../types/request.ts'
 import { RawFields } from '../handler/raw-fields.ts'
@@ -20,6 +20,8 @@ export interface ControlledCall {
   /** Why the call was aborted; null while it wasn't. */
   readonly reason: Error | null
   readonly connection: ConnectionInfo | null
+  readonly transport: TransportInfo | null
+  readonly isHeaderOnly: boolean
   abort(reason?: Error): void
   pause(): void
   resume(): void
@@ -52,6 +54,14 @@ export class CallController extends RawFields implements DispatchController {
 
   get connection(): ConnectionInfo | null {
     return this.#call.connection
+  }
+
+  get transport(): TransportInfo | null {
+    return this.#call.transport
+  }
+
+  get isHeaderOnly(): boolean {
+    return this.#call.isHeaderOnly
   }
 
   /** Always true: a call has one final response, and its fields are kept. */

@@ -5,7 +5,7 @@
  */
 
 import type { Duplex } from 'node:stream'
-import type { ConnectionInfo } from '../../types/connection.ts'
+import type { ConnectionInfo, TransportInfo } from '../../types/connection.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestPriority } from '../../types/request.ts'
@@ -73,6 +73,8 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   /** The stream of the last attempt that has ended; null for none. */
   #lastStreamId: number | null = null
   #paused = false
+  /** The header section of the final response has ended it. */
+  isHeaderOnly = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
     super()
@@ -105,6 +107,10 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     const { protocol, id } = this.#carrier
     const streamId = this.#attempt === null ? this.#lastStreamId : this.#attempt.streamId
     return { protocol, sessionId: id, streamId, attempts: this.#attempts }
+  }
+
+  get transport(): TransportInfo | null {
+    return this.#carrier?.transport ?? null
   }
 
   /** What the attempt sends that is under way: the request's own body, or what a factory has made for this attempt. */
@@ -288,6 +294,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     if (this.#refuse(checkHeader(attempt.meter, this.request, statusCode, headers, raw))) return
     this.controller.rawHeaders = raw
     if (statusCode >= 200) {
+      this.isHeaderOnly = attempt.meter.isHeaderOnly
       this.#move('receiving')
       if (this.#body.kind === 'stream') this.#body.release()
       if (this.#paused) this.#clock.holdBody()

@@ -36,11 +36,20 @@ export interface ResponseMeter {
   received: number
   /** The response has no body, because of its status or of the request's method (RFC 9110 §6.4.1). */
   isBare: boolean
+  /** The header section of the final response has ended it. */
+  isHeaderOnly: boolean
 }
 
 /** The counts of an attempt without a response. */
 export function createMeter(): ResponseMeter {
-  return { informational: 0, informationalSize: 0, expected: -1, received: 0, isBare: false }
+  return {
+    informational: 0,
+    informationalSize: 0,
+    expected: -1,
+    received: 0,
+    isBare: false,
+    isHeaderOnly: false,
+  }
 }
 
 /**

@@ -5,13 +5,19 @@
  */
 
 import type { AgentOptions, PoolOptions } from '../../types/client.ts'
+import type { HttpProtocol } from '../../types/connection.ts'
 import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { AgentStats, ClientStats, PoolStats } from '../../types/stats.ts'
 import { markClass } from '../core/class-mark.ts'
 import { systemClock } from '../core/clock.ts'
-import { InvalidReturnValueError, NotSupportedError } from '../errors/errors.ts'
+import {
+  ClientClosedError,
+  ClientDestroyedError,
+  InvalidReturnValueError,
+  NotSupportedError,
+} from '../errors/errors.ts'
 import { toLimitError } from '../options/limits.ts'
 import type { Origin, ResolvedAgentOptions } from '../options/options.ts'
 import {
@@ -109,6 +115,22 @@ export class Agent extends LivingDispatcher {
       if (stats !== null) all[origin] = stats
     }
     return all
+  }
+
+  /**
+   * Connects to an origin before the first request to it: as {@link Pool.connectAhead} of its Pool.
+   *
+   * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
+   * @throws what {@link Pool.connectAhead} throws, InvalidArgumentError for another `origin`, and NotSupportedError where
+   *   the agent's `factory` has made a dispatcher that is neither a Client nor a Pool
+   */
+  async connectAhead(origin: string | URL): Promise<HttpProtocol> {
+    if (this.destroyed) throw new ClientDestroyedError()
+    if (this.closed) throw new ClientClosedError()
+    const entry = this.#toEntry({ origin, path: '/', method: 'GET' })
+    entry.wasUsed = true
+    if (entry.dispatcher instanceof OriginDispatcher) return entry.dispatcher.connectAhead()
+    throw new NotSupportedError(`The dispatcher that the factory has made for ${origin} can't connect ahead`)
   }
 
   protected override toShown(): object {

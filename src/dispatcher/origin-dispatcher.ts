@@ -5,10 +5,11 @@
  */
 
 import type { ClientOptions } from '../../types/client.ts'
+import type { HttpProtocol } from '../../types/connection.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
-import { toCodedError } from '../errors/errors.ts'
+import { ClientClosedError, ClientDestroyedError, toCodedError } from '../errors/errors.ts'
 import type { Connections } from '../options/options.ts'
 import { isHttp1Origin, toClientOptions, toOrigin } from '../options/options.ts'
 import { CallScheduler } from '../scheduler/call-scheduler.ts'
@@ -53,6 +54,30 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 
   override get maxResponseSize(): number {
     return this.#maxResponseSize
+  }
+
+  /**
+   * Connects before the first request: TCP, TLS, and the server's SETTINGS, so that no request has to wait for that. It
+   * makes no request, and has nothing to do with the method CONNECT. A connection that is there already is used.
+   *
+   * The connection is an ordinary one: it is closed when it has been idle for `keepAliveTimeout`. `connectTimeout`
+   * bounds the wait. While the promise is pending, the process stays alive.
+   *
+   * @example
+   * ```ts
+   * const client = new Client('https://localhost:8443')
+   * console.log(await client.connectAhead()) // h2
+   * await client.close()
+   * ```
+   *
+   * @returns what the server speaks. `'http/1.1'`: requests will go to the `fallback`, which connects for the first one
+   * @throws the error that a request would fail with if it could get no connection; ClientClosedError and
+   *   ClientDestroyedError when the dispatcher is closed or destroyed
+   */
+  async connectAhead(): Promise<HttpProtocol> {
+    if (this.destroyed) throw new ClientDestroyedError()
+    if (this.closed) throw new ClientClosedError()
+    return this.#scheduler.connectAhead()
   }
 
   /** Whether it has no request at all. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { HttpProtocol } from '../../types/connection.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Http1Stats, SessionEnds, SessionStats } from '../../types/stats.ts'
@@ -17,6 +18,7 @@ import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import type { DodiciError } from '../errors/errors.ts'
 import {
+  ClientClosedError,
   ClientDestroyedError,
   ConnectTimeoutError,
   SocketError,
@@ -31,6 +33,7 @@ import { toHttp2Session } from '../session/http2-session.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { SessionFactory, SessionNeed } from '../session/session.ts'
 import { CallPump } from './call-pump.ts'
+import { ConnectWaiters } from './connect-waiters.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import { Fallback } from './fallback/fallback.ts'
 import type { RepeatPermit } from './repeat-permit.ts'
@@ -49,6 +52,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly #options: ResolvedClientOptions
   readonly #events: ConnectionEvents
   readonly #waiting: WaitingCalls
+  readonly #connecting = new ConnectWaiters()
   readonly #sessions: SessionSet
   readonly #memory: OriginMemory
   readonly #fallback: Fallback
@@ -145,6 +149,26 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#sessions.toEnds()
   }
 
+  /**
+   * Connects without a call. Settles once a peer's SETTINGS have come, or the origin turns out to speak HTTP/1.1.
+   *
+   * @returns what the origin speaks
+   */
+  connectAhead(): Promise<HttpProtocol> {
+    if (this.#isDestroyed) return Promise.reject(this.#toDestroyError())
+    const connected = this.#connecting.add()
+    this.#serveConnecting()
+    return connected
+  }
+
+  #serveConnecting(): void {
+    if (this.#memory.protocol === 'http/1.1' && this.#fallback.isThere) this.#connecting.resolve('http/1.1')
+    else if (this.#sessions.isConnected)
+      this.#connecting.resolve(this.#origin.scheme === 'https' ? 'h2' : 'h2c')
+    else this.#sessions.grow()
+    this.#tellWaiting()
+  }
+
   /** Makes a call of a request. False when it has to wait. */
   add(options: DispatchOptions, handler: DispatchHandler): boolean {
     const request = new Request(options, this.#origin, this.#options)
@@ -175,6 +199,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** Settles when no call is left. */
   whenIdle(): Promise<void> {
+    this.#connecting.reject(() => new ClientClosedError())
     return new Promise((resolve) => {
       if (this.#unsettled === 0) resolve()
       else this.#onIdle = resolve
@@ -191,6 +216,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#pump.stop()
     this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
+    this.#connecting.reject(() => this.#toDestroyError())
     const gone = Promise.all([this.#sessions.destroy(error, isGraceful), this.#fallback.destroy(error)])
     this.deadlines.stop()
     return gone.then(noop)
@@ -270,10 +296,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   waiting(): number {
-    return this.#waiting.size
+    return this.#waiting.size + this.#connecting.size
   }
 
   onRoom(): void {
+    if (this.#connecting.size > 0) this.#serveConnecting()
     // A call that ends while it is being opened makes room at once. The loop that opens it uses that room.
     const isWanted = this.#waiting.size > 0 || this.#needsDrain
     if (!this.#pump.isRunning && isWanted) this.#serveWaiting()
@@ -284,8 +311,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
    */
   failWaiting(cause: Error): void {
     const isLate = cause instanceof ConnectTimeoutError
+    if (!this.#sessions.isServing) this.#connecting.reject(() => this.#toConnectError(cause))
     this.#failQueued(
-      () => toOwnError(toConnectError(cause, this.#origin.href)),
+      () => this.#toConnectError(cause),
       (call) =>
         !this.#isForFallback(call) &&
         !this.#sessions.isServing &&
@@ -293,9 +321,19 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     )
   }
 
+  failConnecting(cause: Error | null): void {
+    const message = `${this.#origin.href} has closed the connection before its SETTINGS`
+    this.#connecting.reject(() => (cause === null ? new SocketError(message) : this.#toConnectError(cause)))
+  }
+
+  #toConnectError(cause: Error): Error {
+    return toOwnError(toConnectError(cause, this.#origin.href))
+  }
+
   failFruitless(sessions: number, cause: Error | null): void {
     const reason = cause === null ? '' : `: ${cause.message}`
     const message = `${sessions} connections to ${this.#origin.href} in a row ended without a response${reason}`
+    this.#connecting.reject(() => new SocketError(message, { cause }))
     this.#failQueued(
       () => new SocketError(message, { cause }),
       (call) => !this.#isForFallback(call),
@@ -318,7 +356,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** Calls that wait keep the process alive. */
   #tellWaiting(): void {
-    const isWaiting = this.#waiting.size > 0
+    const isWaiting = this.waiting() > 0
     if (isWaiting === this.#isWaiting) return
     this.#isWaiting = isWaiting
     this.#sessions.updateRefs()

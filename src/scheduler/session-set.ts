@@ -37,6 +37,8 @@ export interface SessionSetOwner extends ReconnectDemand {
   onRoom(): void
   /** No connection could be made: calls that no other session will serve must fail. */
   failWaiting(cause: Error): void
+  /** A session has ended before its peer's SETTINGS came, and no other one takes calls. @param cause null: none was told */
+  failConnecting(cause: Error | null): void
   /** `sessions` sessions in a row ended without a response: no further one is opened for the waiting calls. */
   failFruitless(sessions: number, cause: Error | null): void
 }
@@ -108,6 +110,12 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   /** Whether a session takes calls. */
   get isServing(): boolean {
     for (const session of this.#usable) if (session.state.name === 'ready') return true
+    return false
+  }
+
+  /** Whether a session is there whose peer has sent SETTINGS, and that needs no PING first. It may be full. */
+  get isConnected(): boolean {
+    for (const session of this.#usable) if (session.isSettled && isUp(session)) return true
     return false
   }
 
@@ -309,6 +317,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     // Before events are emitted: a listener that throws must not keep a destroy() from settling.
     if (this.#all.size === 0) this.#onAllClosed()
     if (wasReady) {
+      if (!session.isSettled && !this.isServing) this.#owner.failConnecting(cause)
       this.#owner.onRoom()
       this.#events.onDisconnect(toDisconnectError(session.goaway, cause))
     } else if (!this.#isDestroyed && cause !== null) {
@@ -405,4 +414,9 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     this.#owner.failFruitless(MAX_FRUITLESS_ATTEMPTS, cause)
     this.#reconnects.updateRef()
   }
+}
+
+function isUp(session: Session): boolean {
+  const capacity = session.canTake('any')
+  return capacity === 'yes' || capacity === 'soon' || capacity === 'full'
 }

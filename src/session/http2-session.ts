@@ -31,6 +31,7 @@ import type {
   SessionState,
 } from './session.ts'
 import { canMove } from './session.ts'
+import { SessionCarrier, toTransportInfo } from './session-carrier.ts'
 import { SessionReport } from './session-report.ts'
 import type { ResetPing } from './stream/reset-confirmation.ts'
 import type { SessionStreamsOwner } from './stream/session-streams.ts'
@@ -47,6 +48,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   goaway: Goaway | null = null
   readonly #context: SessionContext
   readonly #report: SessionReport
+  readonly #carrier: SessionCarrier
   readonly #streams: SessionStreams
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
@@ -68,6 +70,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#context = context
     this.#maxRequests = context.options.session.maxSessionRequests || Number.POSITIVE_INFINITY
     this.#report = new SessionReport(context, id, openedFor)
+    this.#carrier = new SessionCarrier(this.#report.session.protocol, id)
     this.#streams = new SessionStreams(context, this)
     this.#processRef = new ProcessRef(context)
     this.#linger = new Linger(context.clock, () => this.#connection?.destroy())
@@ -111,7 +114,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   get carrier(): Carrier {
-    return this.#report.session
+    return this.#carrier
   }
 
   get streams(): number {
@@ -308,6 +311,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       windows.begin(owner.waiting())
       this.#connection = engine.connect(this.#context, socket, windows, this)
       tuneSocket(socket, options.connect)
+      this.#carrier.transport = toTransportInfo(socket)
     } catch (thrown) {
       // The caller's connector has given something that isn't a socket.
       socket.destroy()

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ConnectionInfo } from '../../../types/connection.ts'
+import type { ConnectionInfo, TransportInfo } from '../../../types/connection.ts'
 import type { DispatchController, RawHeadersInput } from '../../../types/handler.ts'
 import type { RawHeaders } from '../../../types/headers.ts'
 import type { RequestPriority } from '../../../types/request.ts'
@@ -70,6 +70,14 @@ export class UpstreamController implements DispatchController {
   get connection(): ConnectionInfo | null {
     const info = this.#controller?.connection ?? null
     return info && { ...info, attempts: info.attempts + this.#call.formerAttempts }
+  }
+
+  get transport(): TransportInfo | null {
+    return this.#controller?.transport ?? null
+  }
+
+  get isHeaderOnly(): boolean {
+    return this.#controller?.isHeaderOnly ?? false
   }
 
   get hasLastingRawHeaders(): boolean {

@@ -45,7 +45,7 @@ type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
 const SLICE = 65_536
 
 /** The connections of the fallback have no numbers. */
-const HTTP1: Carrier = Object.freeze({ protocol: 'http/1.1', id: null })
+const HTTP1: Carrier = Object.freeze({ protocol: 'http/1.1', id: null, transport: null })
 
 /** The owner of the attempts that aren't done. */
 export interface FallbackOwner {

@@ -13,7 +13,7 @@ import { ErrorCode } from '../../errors/error-codes.ts'
 
 /** Who hears of one stream. */
 export interface NodeStreamListener {
-  onHeaders(headers: NodeHeaders, raw: unknown): void
+  onHeaders(headers: NodeHeaders, flags: unknown, raw: unknown): void
   /** @returns false to stop reading; data that Node has read already still comes */
   onData(chunk: Buffer): boolean
   onTrailers(headers: NodeHeaders, raw: unknown): void
@@ -102,7 +102,7 @@ function onEmit(
   this: ClientHttp2Stream,
   event: string | symbol,
   first: never,
-  _flags: never,
+  flags: never,
   raw: never,
 ): boolean {
   const emit = ListenerSlot.emitOf(this)
@@ -114,18 +114,24 @@ function onEmit(
     else isHeard = Reflect.apply(emit, this, arguments)
   } finally {
     // The attempt comes last: it removes from the header object what is no field, such as `:status`.
-    isHeard = tell(this, event, first, raw) || isHeard
+    isHeard = tell(this, event, first, flags, raw) || isHeard
   }
   return isHeard
 }
 
 /** Passes an event on to the attempt. @returns false for an event that attempts don't handle */
-function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, raw: unknown): boolean {
+function tell(
+  stream: ClientHttp2Stream,
+  event: string | symbol,
+  first: never,
+  flags: unknown,
+  raw: unknown,
+): boolean {
   const listener = ListenerSlot.get(stream)
   switch (event) {
     case 'response':
     case 'headers':
-      listener?.onHeaders(first, raw)
+      listener?.onHeaders(first, flags, raw)
       return true
     case 'trailers':
       listener?.onTrailers(first, raw)

@@ -35,6 +35,9 @@ import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
  */
 type RequestEnd = 'with-header' | 'with-body' | 'with-trailers'
 
+/** The flag of HEADERS (RFC 9113 §6.2), as events of node's stream have it. */
+const END_STREAM = 0x1
+
 /** The state of node's stream. `ending`: `end()` or `close` comes within this tick. */
 type Life = 'open' | 'ending' | 'closed'
 
@@ -245,7 +248,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.onClose()
   }
 
-  onHeaders(headers: NodeHeaders, raw: unknown): void {
+  onHeaders(headers: NodeHeaders, flags: unknown, raw: unknown): void {
     this.#connection.onHeaderSection(this.streamId ?? 0)
     if (!this.#flow.isOpen) return
     const status = Number(headers[':status'])
@@ -256,7 +259,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
       this.#refuse(fault)
       return
     }
-    if (status >= 200) this.#connection.onResponded(handed)
+    if (status >= 200) {
+      this.#flow.isHeaderOnly = (Number(flags) & END_STREAM) !== 0
+      this.#connection.onResponded(handed)
+    }
     this.#flow.respond(status, handed, rawList)
     this.#readOn()
   }

@@ -102,6 +102,7 @@ export class ResponseFlow implements ResponseMeter {
   expected = -1
   received = 0
   isBare = false
+  isHeaderOnly = false
 
   constructor(side: FlowSide, call: Call) {
     this.#side = side

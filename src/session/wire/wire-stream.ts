@@ -173,7 +173,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     if (!this.#flow.isOpen) return
     const headers = this.#toHeaders(fields)
     this.#owner.onResponded(headers)
-    if (this.#stream.phase === 'whole') this.#flow.endData('whole')
+    if (this.#stream.phase === 'whole') {
+      this.#flow.isHeaderOnly = true
+      this.#flow.endData('whole')
+    }
     this.#flow.respond(status, headers, fields)
   }
 

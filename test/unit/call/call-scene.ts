@@ -65,7 +65,7 @@ export class TestHandler implements DispatchHandler {
 
 export class TestAttempt implements Attempt {
   readonly streamId: number | null
-  readonly carrier: Carrier = { protocol: 'h2c', id: 1 }
+  readonly carrier: Carrier = { protocol: 'h2c', id: 1, transport: null }
   readonly isConnected = true
   readonly meter = createMeter()
   isAccepted = false

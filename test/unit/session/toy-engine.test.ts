@@ -37,7 +37,7 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   streamId: number | null = null
   isClosed = false
   isEndedEarly = false
-  readonly carrier: Carrier = { protocol: 'h2c', id: 1 }
+  readonly carrier: Carrier = { protocol: 'h2c', id: 1, transport: null }
   readonly isConnected = true
   readonly isAccepted = false
   readonly isLeftOut = false

@@ -1,23 +1,20 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Pool as UndiciPool } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { Dispatcher, PoolOptions } from '../../types/index.ts'
-import { askAgent, toAgent } from '../support/clients/agents.ts'
+import { askAgent, destroyWithTest, toAgent } from '../support/clients/agents.ts'
 import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
 import { Recorder } from '../support/clients/recorder.ts'
-import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { listen } from '../support/servers/listen.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 async function startHello(): Promise<string> {
-  const { origin } = await startServer((stream) => {
-    stream.respond({ ':status': 200 })
-    stream.end('hello')
-  })
+  const { origin } = await startServer(serveHello)
   return origin
 }
 
@@ -80,31 +77,33 @@ describe('factory', () => {
   ])('is asked for an http: origin that speaks HTTP/1.1, too (%o)', async (options) => {
     const origin = await startHttp1Hello()
     const asked: [string, unknown][] = []
-    const agent = new Agent({
-      ...options,
-      factory: (url, given) => {
-        asked.push([url.origin, given.h2c])
-        return new Pool(url, given)
-      },
-    })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(
+      new Agent({
+        ...options,
+        factory: (url, given) => {
+          asked.push([url.origin, given.h2c])
+          return new Pool(url, given)
+        },
+      }),
+    )
     expect(await askAgent(agent, origin)).toBe('hello over 1.1')
     expect(await askAgent(agent, origin)).toBe('hello over 1.1')
     expect(asked).toEqual([[origin, false]])
   })
 
   it('is asked for an https: origin with allowH2: false', async () => {
-    const server = await startHttp1(serveHello)
+    const server = await startHttp1(serveHttp1Hello)
     const asked: string[] = []
-    const agent = new Agent({
-      allowH2: false,
-      connect: { ca: server.ca },
-      factory: (url, given) => {
-        asked.push(url.origin)
-        return new Client(url, given)
-      },
-    })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(
+      new Agent({
+        allowH2: false,
+        connect: { ca: server.ca },
+        factory: (url, given) => {
+          asked.push(url.origin)
+          return new Client(url, given)
+        },
+      }),
+    )
     expect(await askAgent(agent, server.origin)).toBe('GET / over 1.1')
     expect(asked).toEqual([server.origin])
   })
@@ -112,14 +111,15 @@ describe('factory', () => {
   it('may make a dispatcher of undici for it, without a fallback', async () => {
     const origin = await startHttp1Hello()
     const made: UndiciPool[] = []
-    const agent = new Agent({
-      fallback: null,
-      factory: (url) => {
-        made.push(new UndiciPool(url))
-        return made.at(-1) as unknown as Dispatcher
-      },
-    })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(
+      new Agent({
+        fallback: null,
+        factory: (url) => {
+          made.push(new UndiciPool(url))
+          return made.at(-1) as unknown as Dispatcher
+        },
+      }),
+    )
     expect(await askAgent(agent, origin)).toBe('hello over 1.1')
     await agent.close()
     expect(made.map(({ closed }) => closed)).toEqual([true])

@@ -12,16 +12,10 @@ import { runNode } from '../support/clients/child.ts'
 import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { toRounds } from '../support/clocks/sample.ts'
-import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const MEGABYTE = 2 ** 20
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
 
 const startServers = (count: number, listener = serveHello) =>
   Promise.all(Array.from({ length: count }, () => startServer(listener)))

@@ -1,21 +1,17 @@
 import { once } from 'node:events'
 import { interceptors } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Dispatcher, errors, Pool } from '../../src/index.ts'
 import type { AgentOptions, DispatcherComposeInterceptor } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
-
 function toAgent(options: AgentOptions = { h2c: true }): Agent {
-  const agent = new Agent(options)
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent(options))
   return agent
 }
 
@@ -134,7 +130,7 @@ describe('Agent', () => {
     let release = (): void => {}
     const { origin, sessions } = await startServer((stream, headers) => {
       if (stream.session !== sessions[0]) return serveHello(stream, headers)
-      stream.session?.goaway(0)
+      stream.session?.goaway(NO_ERROR)
       release = () => serveHello(stream, headers)
     })
     const agent = toAgent()

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { RequestOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -16,8 +17,7 @@ async function start(): Promise<Client> {
     },
     { settings: { enableConnectProtocol: true } },
   )
-  const client = new Client(origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin))
   return client
 }
 

@@ -1,13 +1,13 @@
 import { Blob } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { startServer } from '../support/servers/server.ts'
+import { startClient } from '../support/clients/agents.ts'
 
 async function start() {
-  const server = await startServer((stream) => {
+  const { server, client } = await startClient((stream) => {
     stream.resume()
     stream.on('end', () => {
       if (stream.destroyed) return
@@ -15,8 +15,6 @@ async function start() {
       stream.end('hello')
     })
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   return { server, client }
 }
 

@@ -2,10 +2,9 @@ import { Blob, File } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
 import type { ClientOptions, RequestBody, RequestHeaders } from '../../types/index.ts'
-import { startServer } from '../support/servers/server.ts'
+import { startClient } from '../support/clients/agents.ts'
 
 /** A request, as the server received it. */
 interface Received {
@@ -15,7 +14,7 @@ interface Received {
 
 async function start(options: ClientOptions = {}) {
   const received: Received[] = []
-  const server = await startServer((stream, headers) => {
+  const { server, client } = await startClient((stream, headers) => {
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('end', () => {
@@ -24,9 +23,7 @@ async function start(options: ClientOptions = {}) {
       stream.respond({ ':status': 200 })
       stream.end('hello')
     })
-  })
-  const client = new Client(server.origin, options)
-  onTestFinished(() => client.destroy())
+  }, options)
   const send = async (body: RequestBody, headers?: RequestHeaders, method = 'POST'): Promise<Received> => {
     const { body: response } = await client.request({ path: '/', method, body, headers })
     await response.text()

@@ -1,21 +1,19 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client } from '../../src/index.ts'
-import { startServer } from '../support/servers/server.ts'
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../src/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 
 const path = '/'
 const method = 'POST'
 
 /** @param onData called for each piece that the server has read */
 async function start(onData: (stream: ServerHttp2Stream) => void): Promise<Client> {
-  const server = await startServer((stream) => {
+  const { client } = await startClient((stream) => {
     stream.on('error', () => {})
     stream.on('data', () => onData(stream))
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   return client
 }
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { startServer } from '../support/servers/server.ts'
+import { startClient } from '../support/clients/agents.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 
 interface Received {
   readonly type: string | undefined
@@ -17,11 +18,11 @@ const LARGE = Buffer.alloc(300_000, 'of no power of two')
 async function start(refusals = 1) {
   const refused: (string | undefined)[] = []
   const received: Received[] = []
-  const server = await startServer(async (stream, headers) => {
+  const { server, client } = await startClient(async (stream, headers) => {
     if (refused.length < refusals) {
       refused.push(headers['content-type'])
       await once(stream, 'data')
-      stream.close(7)
+      stream.close(REFUSED_STREAM)
       return
     }
     const chunks: Buffer[] = []
@@ -31,8 +32,6 @@ async function start(refusals = 1) {
     stream.respond({ ':status': 200 })
     stream.end('hello')
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   return { server, client, refused, received }
 }
 

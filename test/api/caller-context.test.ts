@@ -2,14 +2,15 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import http from 'node:http'
-import http2 from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { Readable, Writable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { interceptors, RetryAgent } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { Dispatcher, DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { listen } from '../support/servers/listen.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -549,7 +550,7 @@ async function startHttp2(): Promise<string> {
       }
       if (fields[':path'] === '/again' && !refused.has(String(fields['x-id']))) {
         refused.add(String(fields['x-id']))
-        stream.close(http2.constants.NGHTTP2_REFUSED_STREAM)
+        stream.close(REFUSED_STREAM)
         return
       }
       serve({
@@ -628,8 +629,7 @@ const CASES = Object.entries(PROTOCOLS).flatMap(([protocol, { start, options }])
 describe('the context of its caller is that of each hook', () => {
   it.each(CASES)('$title', async ({ start, play, hooks, isWarm, options }) => {
     const origin = await start()
-    const client = new Client(origin, options)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, options))
     if (isWarm) await warm(client)
     const wrong: string[] = []
     const heard = new Set<string>()

@@ -5,6 +5,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { AgentOptions, DispatchController, DodiciChannels } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -35,8 +36,7 @@ const CALLS = [
 ] as const
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = new Agent(options)
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent(options))
   return agent
 }
 

@@ -1,22 +1,16 @@
 import { once } from 'node:events'
 import { interceptors, errors as undiciErrors } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, Dispatcher, errors } from '../../src/index.ts'
 import type { DispatcherComposeInterceptor } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
-import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
-
 function connect(origin: string | URL): Client {
-  const client = new Client(origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin))
   return client
 }
 

@@ -7,9 +7,10 @@ import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { CloseOptions, DispatcherComposeInterceptor } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { runNode } from '../support/clients/child.ts'
 import type { TestServer } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 /** A deadline that passes in any case. */
@@ -156,8 +157,7 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
   })
 
   it('ends a connection attempt after the timeout', async () => {
-    const dispatcher = new Agent({ h2c: true, connect: () => new Promise(() => {}) })
-    onTestFinished(() => dispatcher.destroy())
+    const dispatcher = destroyWithTest(new Agent({ h2c: true, connect: () => new Promise(() => {}) }))
     const failed = expect(dispatcher.request({ ...GET, origin: 'http://127.0.0.1:1' })).rejects.toMatchObject(
       {
         code: 'UND_ERR_DESTROYED',
@@ -188,10 +188,7 @@ describe('a process that has closed with a timeout', () => {
       platform: 'node',
       target: 'node20',
     })
-    const { origin } = await startServer((stream) => {
-      stream.respond({ ':status': 200 })
-      stream.end('hello')
-    })
+    const { origin } = await startServer(serveHello)
     const { code, stdout, stderr } = await runNode(script, origin)
     expect(stderr).toBe('')
     expect([

@@ -1,7 +1,7 @@
 import { EventEmitter, getEventListeners, once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
 import type {
   DispatcherComposeInterceptor,
   Dispatcher as DispatcherType,
@@ -9,9 +9,9 @@ import type {
   HeaderForm,
   RequestOptions,
 } from '../../types/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 import { watchHeaderObjects } from '../support/clients/engines.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
 
 /** What an API has reported to its caller: by its result, a callback or events. */
 interface Told {
@@ -176,10 +176,7 @@ const serveRepeats: StreamListener = (stream, headers) => {
 const GET = { path: '/', method: 'GET' } as const
 
 async function start(listener: StreamListener = serveRepeats) {
-  const server = await startServer(listener, { settings: { enableConnectProtocol: true } })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
-  return { server, client }
+  return startClient(listener, {}, { settings: { enableConnectProtocol: true } })
 }
 
 /** An interceptor that adds to the context, as redirect adds its history. */

@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors, fetch, getConnectionInfo, install, UpstreamPool, uninstall } from '../../src/index.ts'
 import type { AgentOptions, ConnectionInfo, DispatchController } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
@@ -108,8 +109,7 @@ const APIS: readonly [string, Asked][] = [
 ]
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = new Agent(options)
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent(options))
   return agent
 }
 
@@ -138,8 +138,7 @@ describe('a request that was sent again', () => {
   it('counts its streams at earlier upstreams, too', async () => {
     const refusing = await startPeer({ onComplete: (stream) => stream.reset('INTERNAL_ERROR') })
     const serving = await startServer((stream) => stream.end('hello'))
-    const pool = new UpstreamPool([refusing.origin], { h2c: true })
-    onTestFinished(() => pool.destroy())
+    const pool = destroyWithTest(new UpstreamPool([refusing.origin], { h2c: true }))
     pool.addUpstream(serving.origin)
     const data = await pool.request({ path: '/', method: 'GET' })
     await data.body.dump()

@@ -1,21 +1,23 @@
 import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { read, startServer } from '../support/servers/server.ts'
+import { startClient } from '../support/clients/agents.ts'
+import { read } from '../support/servers/server.ts'
 
 async function start(strictContentLength?: boolean) {
   const heard: { length: string | undefined; text: string }[] = []
-  const server = await startServer(async (stream, headers) => {
-    const text = await read(stream).catch(() => null)
-    if (text === null || stream.destroyed) return
-    heard.push({ length: headers['content-length'], text })
-    stream.respond({ ':status': 200 })
-    stream.end('hello')
-  })
-  const client = new Client(server.origin, { strictContentLength })
-  onTestFinished(() => client.destroy())
+  const { server, client } = await startClient(
+    async (stream, headers) => {
+      const text = await read(stream).catch(() => null)
+      if (text === null || stream.destroyed) return
+      heard.push({ length: headers['content-length'], text })
+      stream.respond({ ':status': 200 })
+      stream.end('hello')
+    },
+    { strictContentLength },
+  )
   const send = async (body: RequestBody, length: number): Promise<string> => {
     const headers = { 'content-length': String(length) }
     return (await client.request({ path: '/', method: 'POST', body, headers })).body.text()

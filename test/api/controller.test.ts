@@ -12,6 +12,7 @@ import type {
   DispatchHandler,
   DispatchOptions,
 } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { listen } from '../support/servers/listen.ts'
@@ -193,8 +194,7 @@ describe.each(Object.entries(SCENES))('the controller %s', (_name, start) => {
 describe('the controller', () => {
   it('has rawHeaders that interceptors assign and change in place, as accessors of its prototype', async () => {
     const origin = await startHttp2()
-    const client = new Client(origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin))
     const handler = new Looking()
     client.dispatch(REQUEST, handler)
     await handler.settled

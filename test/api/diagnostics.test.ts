@@ -6,6 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pool } from '../../src/index.ts'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -48,8 +50,7 @@ const serveTrailers: StreamListener = (stream) => {
 
 async function startClient(onStream: StreamListener, options: ClientOptions = {}): Promise<Client> {
   const server = await startServer(onStream)
-  const client = new Client(server.origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(server.origin, options))
   return client
 }
 
@@ -88,7 +89,7 @@ describe("undici's channels", () => {
 
   it('publish its failure', async () => {
     const heard = listenTo('undici:request:', ['create', 'error', 'trailers'])
-    const client = await startClient((stream) => stream.close(2))
+    const client = await startClient((stream) => stream.close(INTERNAL_ERROR))
     await expect(ask(client, GET)).rejects.toBeInstanceOf(errors.StreamError)
     expect(heard.map(({ name }) => name)).toEqual(['create', 'error'])
     expect(heard[1]?.message).toMatchObject({
@@ -121,7 +122,7 @@ describe("undici's channels", () => {
     const client = await startClient((stream) => {
       if (isFirst) {
         isFirst = false
-        stream.close(7)
+        stream.close(REFUSED_STREAM)
         return
       }
       stream.respond({ ':status': 200 })
@@ -201,7 +202,7 @@ describe('dodici:session:*', () => {
     const heard = listenTo('dodici:session:', SESSION)
     let isFirst = true
     const client = await startClient((stream) => {
-      if (isFirst) stream.session?.goaway(0, 1, Buffer.from('moving'))
+      if (isFirst) stream.session?.goaway(NO_ERROR, 1, Buffer.from('moving'))
       isFirst = false
       stream.respond({ ':status': 200 })
       stream.end('hello')

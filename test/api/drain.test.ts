@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { Connector } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer, toConnector, toSocketConnector } from '../support/peers/peer-rig.ts'
@@ -29,8 +30,7 @@ describe('dispatch() that returns false', () => {
       if (asked.push(() => toPeer(options, callback)) === 1) toPeer(options, callback)
       else onAskedAgain()
     }
-    const client = new Client(peer.origin, { connect, fallback: null })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { connect, fallback: null }))
     const repeated = new Recorder()
     const drained = once(client, 'drain')
     expect(client.dispatch(GET, repeated)).toBe(false)

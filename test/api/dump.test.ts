@@ -1,19 +1,16 @@
 import { getEventListeners, once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { startClient } from '../support/clients/agents.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
 
 /** One response's body, and the server's end of its stream. */
 async function ask(response: StreamListener) {
   const streams: ServerHttp2Stream[] = []
-  const server = await startServer((stream, headers) => {
+  const { client } = await startClient((stream, headers) => {
     streams.push(stream)
     response(stream, headers)
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   const { body } = await client.request({ path: '/', method: 'GET' })
   const [stream] = streams
   if (stream === undefined) throw new Error('The server has no stream')

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { RequestOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { INTERNAL_ERROR } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
-const INTERNAL_ERROR = 2
 const FRAME = 16_384
 const GET = { path: '/', method: 'GET' } as const
 
@@ -19,8 +20,7 @@ async function get(count = 1, options: Partial<RequestOptions> = {}) {
       connection.write(frames.response(stream.id), ...data, frames.reset(stream.id, INTERNAL_ERROR))
     },
   })
-  const client = new Client(peer.origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin))
   return client.request({ ...GET, ...options })
 }
 

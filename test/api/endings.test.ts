@@ -1,25 +1,24 @@
 import { EventEmitter, getEventListeners, once } from 'node:events'
 import { finished, PassThrough, Readable, Writable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../src/index.ts'
+import { errors } from '../../src/index.ts'
 import type { Dispatcher, RequestTrailers } from '../../types/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST' } as const
 
-const serveHello: StreamListener = (stream) => {
+const serveUploads: StreamListener = (stream) => {
   stream.resume()
   stream.respond({ ':status': 200 })
   stream.end('hello')
 }
 
-async function start(onStream: StreamListener = serveHello): Promise<Client> {
-  const server = await startServer(onStream)
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
+async function start(onStream: StreamListener = serveUploads): Promise<Client> {
+  const { client } = await startClient(onStream)
   return client
 }
 
@@ -180,7 +179,7 @@ describe('a handler hears', () => {
   ])('onBodySent of each piece of $what, and onRequestSent once', async ({ body, pieces }) => {
     const client = await start((stream) => {
       stream.resume()
-      stream.on('end', () => serveHello(stream, {}))
+      stream.on('end', () => serveUploads(stream, {}))
     })
     const recorder = new SentRecorder()
     client.dispatch({ ...POST, body }, recorder)

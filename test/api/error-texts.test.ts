@@ -13,7 +13,9 @@ import { Client, errors, fetch, ProxyAgent } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { ClientOptions, RequestOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
@@ -253,8 +255,7 @@ describe.each(ENGINES)('on engine %s the error of a call says what happened:', (
     error,
   }) => {
     const given = typeof options === 'function' ? await options() : options
-    const client = new Client(await toOrigin(), { ...given, engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(await toOrigin(), { ...given, engine }))
     const call = client.request({ path: '/secret?token=hidden', method: 'POST', body: 'hidden', ...request })
     const failure: Error = await call.then(({ body }) => body.text()).catch((reason) => reason)
     expect(failure).toBeInstanceOf(errors.DodiciError)
@@ -270,11 +271,10 @@ describe.each(ENGINES)('on engine %s the error of a call says what happened:', (
       // Credit for the body would contradict the GOAWAY.
       grantsCredit: false,
       onData: ({ connection, id, path }) =>
-        void (path === '/left-out' && connection.write(frames.goAway(id - 2, 0))),
+        void (path === '/left-out' && connection.write(frames.goAway(id - 2, NO_ERROR))),
     }
     const peer = await startPeer([script, SERVE])
-    const client = new Client(peer.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
     await (await client.request({ path: '/warm', method: 'GET' })).body.dump()
     async function* toOneShot(): AsyncGenerator<string> {
       yield 'once'
@@ -287,8 +287,7 @@ describe.each(ENGINES)('on engine %s the error of a call says what happened:', (
 
   it('calls that wait for a server which ends each connection', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end(HTTP1)))
-    const client = new Client(`http://localhost:${await listen(server)}`, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(`http://localhost:${await listen(server)}`, { engine }))
     const calls = Array.from({ length: 12 }, () => client.request({ path: '/', method: 'GET' }))
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({
@@ -314,8 +313,7 @@ describe('json() of a body that is no JSON', () => {
     [
       'request()',
       async (origin) => {
-        const client = new Client(origin)
-        onTestFinished(() => client.destroy())
+        const client = destroyWithTest(new Client(origin))
         const { body } = await client.request({ path: '/a/b?token=hidden', method: 'GET' })
         return body.json()
       },
@@ -323,8 +321,7 @@ describe('json() of a body that is no JSON', () => {
     [
       'request(), once all of it has come',
       async (origin) => {
-        const client = new Client(origin)
-        onTestFinished(() => client.destroy())
+        const client = destroyWithTest(new Client(origin))
         const { body } = await client.request({ path: '/a/b?token=hidden', method: 'GET' })
         await once(body, 'readable')
         return body.json()
@@ -333,16 +330,14 @@ describe('json() of a body that is no JSON', () => {
     [
       'fetch()',
       async (origin) => {
-        const client = new Client(origin)
-        onTestFinished(() => client.destroy())
+        const client = destroyWithTest(new Client(origin))
         return (await fetch(`${origin}/a/b?token=hidden`, { dispatcher: client })).json()
       },
     ],
     [
       'fetch(), of a clone',
       async (origin) => {
-        const client = new Client(origin)
-        onTestFinished(() => client.destroy())
+        const client = destroyWithTest(new Client(origin))
         return (await fetch(`${origin}/a/b?token=hidden`, { dispatcher: client })).clone().json()
       },
     ],
@@ -360,8 +355,7 @@ describe('json() of a body that is no JSON', () => {
     const origin = await toHttp2((stream) => {
       stream.respond({ ':status': 204 }, { endStream: true })
     })
-    const client = new Client(origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin))
     const { body } = await client.request({ path: '/a', method: 'GET' })
     await expect(body.json()).rejects.toThrow(
       'The body of the response from "/a" is empty, and so no JSON (status 204, no content-type)',

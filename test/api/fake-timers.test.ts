@@ -1,18 +1,17 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { CANCEL, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
-const REFUSED_STREAM = 7
-const CANCEL = 8
 
 async function start(
   script: ConnectionScript,
 ): Promise<{ client: Client; peer: Awaited<ReturnType<typeof startPeer>> }> {
   const peer = await startPeer(script)
-  const client = new Client(peer.origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin))
   return { client, peer }
 }
 

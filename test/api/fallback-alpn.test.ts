@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Connector, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import { FakeFallback, respondTo } from '../support/clients/fallback-fake.ts'
-import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -29,7 +29,7 @@ async function fail(dispatcher: Dispatcher, origin: string): Promise<unknown> {
 
 describe('an origin that chooses HTTP/1.1', () => {
   it.each(['http/1.1', null])('by ALPN (%s) is served by the fallback', async (alpn) => {
-    const server = await startHttp1(serveHello, { alpn })
+    const server = await startHttp1(serveHttp1Hello, { alpn })
     const agent = keep(new Agent({ connect: { ca: server.ca } }))
     const responses = [ask(agent, server.origin), ask(agent, server.origin)]
     expect(await Promise.all(responses)).toEqual(['GET / over 1.1', 'GET / over 1.1'])
@@ -82,7 +82,7 @@ describe('an origin that chooses HTTP/1.1', () => {
       seen.push(isRead)
       return 'http/1.1'
     }
-    const server = await startHttp1(serveHello, { ALPNCallback })
+    const server = await startHttp1(serveHttp1Hello, { ALPNCallback })
     const agent = keep(new Agent({ connect: { ca: server.ca } }))
     const body = new Readable({
       read() {
@@ -108,7 +108,7 @@ describe('an origin that chooses HTTP/1.1', () => {
   })
 
   it('without ALPN and without a fallback fails with a clear error', async () => {
-    const server = await startHttp1(serveHello, { alpn: null })
+    const server = await startHttp1(serveHttp1Hello, { alpn: null })
     const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
     expect(await fail(agent, server.origin)).toBeInstanceOf(errors.AlpnError)
     expect(server.requests).toEqual([])
@@ -179,7 +179,7 @@ describe('an origin that chooses HTTP/1.1', () => {
   })
 
   it('differs from an origin that refuses every offered protocol', async () => {
-    const server = await startHttp1(serveHello, { ALPNCallback: () => undefined })
+    const server = await startHttp1(serveHttp1Hello, { ALPNCallback: () => undefined })
     const agent = keep(new Agent({ connect: { ca: server.ca } }))
     const error = await fail(agent, server.origin)
     expect(error).toBeInstanceOf(errors.AlpnError)
@@ -217,7 +217,7 @@ describe('an origin that chooses HTTP/1.1', () => {
 
 describe('an http: origin', () => {
   it('of an Agent is served by HTTP/1.1', async () => {
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     const agent = keep(new Agent())
     expect(await ask(agent, server.origin, '/a')).toBe('GET /a over 1.1')
   })
@@ -238,7 +238,7 @@ describe('an http: origin', () => {
   })
 
   it('is passed to the h2c function once, as long as the agent remembers it', async () => {
-    const [old, modern] = [await startHttp1(serveHello, { tls: false }), await startServer(serve2)]
+    const [old, modern] = [await startHttp1(serveHttp1Hello, { tls: false }), await startServer(serve2)]
     const asked: URL[] = []
     const h2c = (origin: URL): boolean => asked.push(origin) > 0 && origin.origin === modern.origin
     const agent = keep(new Agent({ h2c }))
@@ -292,7 +292,7 @@ describe('an http: origin', () => {
 
 describe('the default fallback', () => {
   it('is one for all origins of an agent, and ends with it', async () => {
-    const servers = [await startHttp1(serveHello, { tls: false }), await startHttp1()]
+    const servers = [await startHttp1(serveHttp1Hello, { tls: false }), await startHttp1()]
     const agent = new Agent({ connect: { ca: servers[1]?.ca } })
     for (const { origin } of servers) await ask(agent, origin)
     const sockets = servers.flatMap((server) => server.sockets)
@@ -303,8 +303,8 @@ describe('the default fallback', () => {
 
   it('closes the idle connections of an origin that the agent drops', async () => {
     const [a, b] = [
-      await startHttp1(serveHello, { tls: false }),
-      await startHttp1(serveHello, { tls: false }),
+      await startHttp1(serveHttp1Hello, { tls: false }),
+      await startHttp1(serveHttp1Hello, { tls: false }),
     ]
     const agent = keep(new Agent({ maxOrigins: 1 }))
     for (const { origin } of [a, b, a, b]) expect(await ask(agent, origin)).toBe('GET / over 1.1')
@@ -334,7 +334,7 @@ describe('the default fallback', () => {
   })
 
   it("of the caller's own is not ended", async () => {
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     const fallback = new UndiciAgent()
     onTestFinished(() => fallback.destroy())
     const agent = new Agent({ fallback })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { ServerHttp2Session } from 'node:http2'
-import { constants, createSecureServer } from 'node:http2'
+import { createSecureServer } from 'node:http2'
 import type { AddressInfo, LookupFunction, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,12 +10,13 @@ import { generate } from 'selfsigned'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { AgentOptions, ConnectorOptions } from '../../types/index.ts'
-import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { HTTP_1_1_REQUIRED } from '../support/peers/error-codes.ts'
+import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = new Agent(options)
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent(options))
   return agent
 }
 
@@ -67,7 +68,7 @@ describe('the fallback connects as HTTP/2 does, with', () => {
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('a client certificate, over %s', async (version) => {
     const { private: key, cert } = await toClientCertificate()
     const mutual = { requestCert: true, rejectUnauthorized: true, ca: cert }
-    const server = await startHttp1(serveHello, { ...mutual, minVersion: version, maxVersion: version })
+    const server = await startHttp1(serveHttp1Hello, { ...mutual, minVersion: version, maxVersion: version })
     const agent = toAgent({ connect: { ca: server.ca, key, cert } })
     expect(await ask(agent, server.origin)).toBe(HELLO)
     expect(server.requests.map(({ isAuthorized, peer }) => [isAuthorized, peer])).toEqual([
@@ -95,7 +96,7 @@ describe('the fallback connects as HTTP/2 does, with', () => {
   })
 
   it('lookup, for an http: origin', async () => {
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     expect(await ask(toAgent({ connect: { lookup } }), `http://nowhere.invalid:${server.port}`)).toBe(HELLO)
   })
 
@@ -153,7 +154,7 @@ describe('the fallback connects as HTTP/2 does, with', () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const path = join(folder, 'socket')
-    const server = await startHttp1(serveHello, { tls, path })
+    const server = await startHttp1(serveHttp1Hello, { tls, path })
     const agent = toAgent({ connect: { ca: server.ca }, socketPath: path })
     expect(await askTwice(agent, server.origin)).toBe(HELLO)
     expect(server.sockets).toHaveLength(2)
@@ -207,7 +208,7 @@ describe('the fallback connects by the same function', () => {
   })
 
   it('along with socketPath, which it gets', async () => {
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     const paths: unknown[] = []
     const { connect } = await import('node:net')
     const agent = toAgent({
@@ -292,7 +293,7 @@ describe('a server that refuses a request with HTTP_1_1_REQUIRED', () => {
     const server = createSecureServer({ key, cert, allowHTTP1: true, ALPNCallback })
     const sessions: ServerHttp2Session[] = []
     server.on('session', (session) => sessions.push(session.on('error', () => {})))
-    server.on('stream', (stream) => stream.on('error', () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED))
+    server.on('stream', (stream) => stream.on('error', () => {}).close(HTTP_1_1_REQUIRED))
     server.on('request', (request, response) => {
       if (request.httpVersion === '1.1') response.end(`GET ${request.url} over 1.1`)
     })

@@ -4,6 +4,7 @@ import { MockAgent as MockAgent6, Agent as Undici6 } from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { FallbackDispatcher } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { LegacyRecorder } from '../support/clients/fallback-legacy.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
@@ -44,8 +45,7 @@ describe.each(KINDS)('$name as the fallback', ({ make }) => {
     )
     const fallback = await make()
     onTestFinished(() => fallback.destroy())
-    const agent = new Agent({ fallback })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ fallback }))
     return { server, fallback, agent, origin: server.origin }
   }
 
@@ -104,8 +104,7 @@ describe.each(KINDS)('$name as the fallback', ({ make }) => {
     const { agent, fallback, origin } = await start()
     await (await agent.request({ origin, path: '/', method: 'GET' })).body.dump()
     await agent.close()
-    const next = new Agent({ fallback })
-    onTestFinished(() => next.destroy())
+    const next = destroyWithTest(new Agent({ fallback }))
     const { statusCode, body } = await next.request({ origin, path: '/', method: 'GET' })
     await body.dump()
     expect(statusCode).toBe(200)
@@ -132,8 +131,7 @@ describe('a MockAgent as the fallback', () => {
     mock.disableNetConnect()
     onTestFinished(() => mock.close())
     mock.get('http://example.com').intercept({ path: '/a', method: 'POST' }).reply(201, 'made')
-    const agent = new Agent({ fallback: mock as unknown as FallbackDispatcher })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ fallback: mock as unknown as FallbackDispatcher }))
     const given = { origin: 'http://example.com', path: '/a', method: 'POST', body: 'text' } as const
     const { statusCode, body } = await agent.request(given)
     expect([statusCode, await body.text()]).toEqual([201, 'made'])
@@ -147,8 +145,9 @@ describe('a Pool of undici as the fallback', () => {
     const server = await startHttp1()
     const pool = new Pool7(server.origin, { connect: { ca: server.ca } })
     onTestFinished(() => pool.destroy())
-    const agent = new Agent({ connect: { ca: server.ca }, fallback: pool as unknown as FallbackDispatcher })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(
+      new Agent({ connect: { ca: server.ca }, fallback: pool as unknown as FallbackDispatcher }),
+    )
     const { body } = await agent.request({ origin: server.origin, path: '/', method: 'GET' })
     expect(await body.text()).toBe('GET / over 1.1')
   })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
-import { constants, createSecureServer } from 'node:http2'
+import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectSocket, createServer } from 'node:net'
 import { connect as connectTls, createSecureContext } from 'node:tls'
@@ -10,14 +10,15 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import { readSlots, SLOTS, writeInstallation } from '../../src/scheduler/fallback/builtin.ts'
 import type { AgentOptions } from '../../types/index.ts'
-import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { HTTP_1_1_REQUIRED } from '../support/peers/error-codes.ts'
+import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 const HELLO = 'GET / over 1.1'
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = new Agent(options)
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent(options))
   return agent
 }
 
@@ -96,7 +97,7 @@ describe("where Node's own dispatcher has a proxy of the environment, the fallba
   it('goes around it, as the sessions of the Agent do', async () => {
     const from = await goByProxy()
     const { private: key, cert } = await toNamed('inner.test')
-    const server = await startHttp1(serveHello, { key, cert })
+    const server = await startHttp1(serveHttp1Hello, { key, cert })
     const agent = toAgent({ connect: { ca: cert } })
     expect(await ask(agent, server.origin, { servername: 'inner.test' })).toBe(HELLO)
     expect(await ask(agent, server.origin, { servername: 'inner.test', reset: true })).toBe(HELLO)
@@ -110,7 +111,7 @@ describe("where Node's own dispatcher has a proxy of the environment, the fallba
 describe('the server identity that is checked over HTTP/1.1', () => {
   it('is the address of an origin, whatever the host field says', async () => {
     const { private: key, cert } = await toNamed('elsewhere.test', '127.0.0.1')
-    const server = await startHttp1(serveHello, { key, cert })
+    const server = await startHttp1(serveHttp1Hello, { key, cert })
     const agent = toAgent({ connect: { ca: cert } })
     const origin = `https://127.0.0.1:${server.port}`
     for (let i = 0; i < 2; i++)
@@ -122,7 +123,7 @@ describe('the server identity that is checked over HTTP/1.1', () => {
     const right = await toNamed('right.test', '127.0.0.1')
     const other = await toNamed('other.test')
     const otherContext = createSecureContext({ key: other.private, cert: other.cert })
-    const server = await startHttp1(serveHello, {
+    const server = await startHttp1(serveHttp1Hello, {
       key: right.private,
       cert: right.cert,
       SNICallback: (_name, callback) => callback(null, otherContext),
@@ -142,8 +143,7 @@ describe('the server identity that is checked over HTTP/1.1', () => {
 
   it('is that of its connections in a Client, which refuses a request that names another', async () => {
     const server = await startHttp1()
-    const client = new Client(server.origin, { connect: { ca: server.ca } })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(server.origin, { connect: { ca: server.ca } }))
     await expect(client.request({ path: '/', method: 'GET', servername: 'another.test' })).rejects.toThrow(
       'Invalid servername: got "another.test", expected localhost, the one of this client',
     )
@@ -162,7 +162,7 @@ describe('a connect function that offers both protocols', () => {
     const server = createSecureServer({ key, cert, allowHTTP1: true })
     const sessions: ServerHttp2Session[] = []
     server.on('session', (session) => sessions.push(session.on('error', () => {})))
-    server.on('stream', (stream) => stream.on('error', () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED))
+    server.on('stream', (stream) => stream.on('error', () => {}).close(HTTP_1_1_REQUIRED))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

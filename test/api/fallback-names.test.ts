@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 async function start(listener?: RequestListener) {
   const server = await startHttp1(listener, { tls: false })
-  const agent = new Agent()
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent())
   return { server, agent, origin: server.origin }
 }
 

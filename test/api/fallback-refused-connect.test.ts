@@ -1,6 +1,7 @@
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 
 describe('a CONNECT that HTTP/1.1 refuses, on a socket of the caller', () => {
@@ -9,15 +10,16 @@ describe('a CONNECT that HTTP/1.1 refuses, on a socket of the caller', () => {
     server.server.on('connect', (_request, socket) =>
       socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'),
     )
-    const agent = new Agent({
-      connect: (_options, callback) => {
-        const socket = connectTls(
-          { port: server.port, host: 'localhost', ca: server.ca, ALPNProtocols: ['h2', 'http/1.1'] },
-          () => callback(null, socket),
-        )
-      },
-    })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(
+      new Agent({
+        connect: (_options, callback) => {
+          const socket = connectTls(
+            { port: server.port, host: 'localhost', ca: server.ca, ALPNProtocols: ['h2', 'http/1.1'] },
+            () => callback(null, socket),
+          )
+        },
+      }),
+    )
     const uncaught: unknown[] = []
     const onUncaught = (error: unknown): void => void uncaught.push(error)
     process.prependListener('uncaughtException', onUncaught)

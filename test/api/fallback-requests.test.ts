@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { AgentOptions, DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 
 async function start(listener: RequestListener, options: AgentOptions = {}) {
   const server = await startHttp1(listener, { tls: false })
-  const agent = new Agent(options)
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent(options))
   return { server, agent, origin: server.origin }
 }
 
@@ -231,8 +231,7 @@ describe('a request over HTTP/1.1 fails', () => {
   }
 
   it('when the connection is refused: processed is no', async () => {
-    const agent = new Agent()
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent())
     const origin = `http://127.0.0.1:${await findFreePort()}`
     const error = await agent.request({ origin, path: '/', method: 'GET' }).catch((it: unknown) => it)
     expect(error).toBeInstanceOf(errors.ConnectError)

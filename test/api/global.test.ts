@@ -8,8 +8,9 @@ import type { BuildOptions } from 'esbuild'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, getGlobalDispatcher, request, setGlobalDispatcher } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { runNode } from '../support/clients/child.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 /** Both builds in one process, as when two dependencies load the package in different ways. */
 const CHILD = `
@@ -57,10 +58,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 async function startHello() {
-  return startServer((stream) => {
-    stream.respond({ ':status': 200 })
-    stream.end('hello')
-  })
+  return startServer(serveHello)
 }
 
 /** A server that speaks no HTTP/2. */
@@ -94,8 +92,7 @@ describe('the global dispatcher', () => {
     keepGlobal()
     const { origin } = await startHello()
     const before = getGlobalDispatcher()
-    const client = new Client(origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin))
     const composed = client.compose()
     setGlobalDispatcher(composed)
     expect(getGlobalDispatcher()).toBe(composed)

@@ -4,6 +4,7 @@ import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import type { AgentOptions, Http2Settings } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { HERE } from '../support/clients/engines.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -137,15 +138,17 @@ describe('the SETTINGS of a session', () => {
         connection.write(frames.frame(Type.DATA, Flag.END_STREAM, stream.id, Buffer.alloc(40_000)))
       },
     })
-    const large = new Client(peer.origin, { h2Options: { settings: { maxFrameSize: 40_000 } } })
-    onTestFinished(() => large.destroy())
+    const large = destroyWithTest(
+      new Client(peer.origin, { h2Options: { settings: { maxFrameSize: 40_000 } } }),
+    )
     const { body } = await large.request(GET)
     expect((await body.bytes()).length).toBe(40_000)
     // A byte less would have been too much.
     // Node 20 says nothing of the error by which it has ended its session then: a PING without an ACK does.
     const pings = { pingInterval: 50, pingTimeout: 50 }
-    const small = new Client(peer.origin, { ...pings, h2Options: { settings: { maxFrameSize: 39_999 } } })
-    onTestFinished(() => small.destroy())
+    const small = destroyWithTest(
+      new Client(peer.origin, { ...pings, h2Options: { settings: { maxFrameSize: 39_999 } } }),
+    )
     const response = await small.request(GET)
     await expect(response.body.text()).rejects.toMatchObject({ processed: 'yes' })
   })
@@ -157,8 +160,7 @@ describe('the SETTINGS of a session', () => {
       stream.end('hello')
     })
     server.on('session', (session) => session.on('remoteSettings', (settings) => heard.push(settings)))
-    const client = new Client(origin, { h2Options: { settings: { headerTableSize: 0 } } })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, { h2Options: { settings: { headerTableSize: 0 } } }))
     for (let i = 0; i < 3; i++) {
       const { body, headers } = await client.request(GET)
       expect([await body.text(), headers['x-long']]).toEqual(['hello', 'a'.repeat(200)])

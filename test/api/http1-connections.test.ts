@@ -9,7 +9,7 @@ import * as undici6 from 'undici-6'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import { inTurn } from '../support/clocks/sample.ts'
-import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startHttp1Proxy } from '../support/servers/proxies.ts'
 
 type Connections = number | null | undefined
@@ -73,12 +73,12 @@ function toGate(): Gate {
   return {
     held,
     listener(request, response) {
-      if (isOpen) serveHello(request, response)
+      if (isOpen) serveHttp1Hello(request, response)
       else held.push([request, response])
     },
     release() {
       isOpen = true
-      for (const [request, response] of held.splice(0)) serveHello(request, response)
+      for (const [request, response] of held.splice(0)) serveHttp1Hello(request, response)
     },
   }
 }
@@ -129,7 +129,7 @@ describe('a burst of requests to an origin of HTTP/1.1', () => {
   }) => {
     const given = connections === undefined || name === 'Client' ? {} : { connections }
     const count = async (library: AnyLibrary, options: object): Promise<number> => {
-      const server = await startHttp1(serveHello, { tls: kind.tls })
+      const server = await startHttp1(serveHttp1Hello, { tls: kind.tls })
       const more = { ...given, ...options, connect: { ca: server.ca } }
       await burst(keep(make(library, server.origin, more)), server.origin)
       return server.sockets.length
@@ -156,7 +156,7 @@ describe('200 requests at once', () => {
   })
 
   it('of the built-in fetch, through install(), open as many as the Agent permits', async () => {
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     dodici.install(keep(new dodici.Agent({ connections: 5 })))
     const texts = Array.from({ length: 200 }, async (_, i) => (await fetch(`${server.origin}/${i}`)).text())
     expect(await Promise.all(texts)).toEqual(texts.map((_, i) => `GET /${i} over 1.1`))
@@ -165,8 +165,8 @@ describe('200 requests at once', () => {
 
   it('of an UpstreamPool open as many to each upstream', async () => {
     const servers = [
-      await startHttp1(serveHello, { tls: false }),
-      await startHttp1(serveHello, { tls: false }),
+      await startHttp1(serveHttp1Hello, { tls: false }),
+      await startHttp1(serveHttp1Hello, { tls: false }),
     ]
     const origins = servers.map(({ origin }) => origin)
     const pool = keep(new dodici.UpstreamPool(origins, { connections: 5, h2c: false }))
@@ -175,7 +175,7 @@ describe('200 requests at once', () => {
   })
 
   it('over a caller’s own fallback open as many as that permits', async () => {
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     const fallback = keep(new undici7.Agent({ connections: 7 }))
     await burst(keep(new dodici.Agent({ connections: 5, fallback })) as AnyDispatcher, server.origin, 200)
     expect(server.sockets).toHaveLength(7)
@@ -215,7 +215,7 @@ describe('through a proxy', () => {
     env: boolean,
   ): Promise<number> {
     const proxy = await startHttp1Proxy()
-    const server = await startHttp1(serveHello, { tls })
+    const server = await startHttp1(serveHttp1Hello, { tls })
     const limit = connections === undefined ? {} : { connections }
     const more = { ...limit, requestTls: { ca: server.ca }, proxyTunnel: tls }
     const agent = env
@@ -289,7 +289,7 @@ describe('a call that waits for a connection of HTTP/1.1', () => {
     const second = ask({ headersTimeout: 50 })
     second.catch(() => {})
     const [held] = gate.held.splice(0)
-    if (held !== undefined) serveHello(...held)
+    if (held !== undefined) serveHttp1Hello(...held)
     await (await first).body.dump()
     await expect(second).rejects.toBeInstanceOf(dodici.errors.HeadersTimeoutError)
     expect(gate.held).toHaveLength(1)
@@ -385,7 +385,7 @@ describe('a call that waits for a connection of HTTP/1.1', () => {
 describe('a connection that is upgraded', () => {
   it('doesn’t count: the next request has another', async () => {
     for (const [, library] of [['dodici', ours] as const, ...UNDICIS]) {
-      const server = await startHttp1(serveHello, { tls: false })
+      const server = await startHttp1(serveHttp1Hello, { tls: false })
       server.server.on('upgrade', (_request: IncomingMessage, socket: Socket) => {
         socket.on('error', () => {})
         socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
@@ -421,7 +421,7 @@ describe('async context', () => {
     }
     subscribe('undici:request:create', onCreate)
     onTestFinished(() => void unsubscribe('undici:request:create', onCreate))
-    const server = await startHttp1(serveHello, { tls: false })
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
     const client = keep(new dodici.Client(server.origin, { h2c: false }))
     await Promise.all(
       Array.from({ length: 10 }, (_, i) =>

@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as dodici from '../../src/index.ts'
 import { readSlots, SLOTS } from '../../src/scheduler/fallback/builtin.ts'
 import type { Http1Server } from '../support/servers/fallback-http1.ts'
-import { serveHello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 
 interface AnyDispatcher {
   destroy(): Promise<unknown>
@@ -109,7 +109,7 @@ function toFresh(seen: readonly (readonly [number, string])[]): unknown[] {
 async function startAsking(timeout: number | null): Promise<Http1Server> {
   const listener: RequestListener = (request, response) => {
     if (timeout !== null) response.setHeader('keep-alive', `timeout=${timeout}`)
-    serveHello(request, response)
+    serveHttp1Hello(request, response)
   }
   const server = await startHttp1(listener, { tls: false })
   server.server.keepAliveTimeout = 0
@@ -276,9 +276,9 @@ describe.each(UNDICIS)('over %s', (version, undici) => {
       )
       if (library === ours || kind !== 'Pool') await expect.poll(() => held.length).toBe(3)
       else await expect.poll(() => held.length).toBeGreaterThan(0)
-      server.server.on('request', serveHello)
+      server.server.on('request', serveHttp1Hello)
       server.server.removeListener('request', server.server.listeners('request')[0] as () => void)
-      for (const exchange of held.splice(0)) serveHello(...exchange)
+      for (const exchange of held.splice(0)) serveHttp1Hello(...exchange)
       expect(await all).toEqual(Array.from({ length: 5 }, (_, i) => `GET /${i} over 1.1`))
       expect(server.sockets).toHaveLength(1)
     }

@@ -1,20 +1,20 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import type { Client } from '../../src/index.ts'
+import { errors } from '../../src/index.ts'
 import type { RequestOptions } from '../../types/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 import { watchHeaderObjects } from '../support/clients/engines.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { read, startServer } from '../support/servers/server.ts'
+import { read } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 async function start(listener: StreamListener) {
-  const server = await startServer((stream, headers) => {
+  const { server, client } = await startClient((stream, headers) => {
     if (headers[':path'] !== '/hello') return listener(stream, headers)
     stream.respond({ ':status': 200 })
     stream.end('hello')
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   return { server, client }
 }
 

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Agent, Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { Agent, errors } from '../../src/index.ts'
 import type { ClientOptions, DispatchOptions, LegacyDispatchHandler } from '../../types/index.ts'
+import { destroyWithTest, startClient } from '../support/clients/agents.ts'
 import type { LegacyActs } from '../support/clients/fallback-legacy.ts'
 import { LegacyRecorder } from '../support/clients/fallback-legacy.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const MINE = new Error('mine')
@@ -21,9 +21,9 @@ const serveText: StreamListener = (stream) => {
 }
 
 async function start(listener: StreamListener = serveText, options: ClientOptions = {}) {
-  const server = await startServer(listener, { settings: { enableConnectProtocol: true } })
-  const client = new Client(server.origin, options)
-  onTestFinished(() => client.destroy())
+  const { server, client } = await startClient(listener, options, {
+    settings: { enableConnectProtocol: true },
+  })
   const run = async (
     acts: LegacyActs = {},
     given: Partial<DispatchOptions> = {},
@@ -365,8 +365,7 @@ describe('a tunnel for a handler of the older shape', () => {
       socket.on('error', () => {})
       socket.write('HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Tunnel: yes\r\n\r\n')
     })
-    const agent = new Agent()
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent())
     const handler = new LegacyRecorder()
     agent.dispatch({ ...GET, origin: server.origin, upgrade: 'websocket' }, handler)
     await handler.settled

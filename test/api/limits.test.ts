@@ -1,25 +1,23 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 async function start(listener: StreamListener, options: ClientOptions = {}) {
   const codes: Promise<number>[] = []
-  const server = await startServer((stream, headers) => {
+  const { server, client } = await startClient((stream, headers) => {
     if (headers[':path'] !== '/hello') {
       codes.push(once(stream, 'close').then(() => stream.rstCode))
       return listener(stream, headers)
     }
     stream.respond({ ':status': 200 })
     stream.end('hello')
-  })
-  const client = new Client(server.origin, options)
-  onTestFinished(() => client.destroy())
+  }, options)
   return { server, client, codes }
 }
 

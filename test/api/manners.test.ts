@@ -1,8 +1,9 @@
 /** What `console.log()` shows of a dispatcher, `await using`, two copies of the package, the stack of the caller. */
 
 import { inspect } from 'node:util'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Agent, Client, Dispatcher, errors, fetch, Pool } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const ORIGIN = 'https://localhost:1'
@@ -41,8 +42,7 @@ describe('console.log()', () => {
 
   it('of an Agent and of a composed dispatcher shows those within', async () => {
     const { origin } = await startPeer(SERVE)
-    const agent = new Agent({ h2c: true })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ h2c: true }))
     const composed = agent.compose((dispatch) => (options, handler) => dispatch(options, handler))
     const { body } = await composed.request({ origin, path: '/', method: 'GET' })
     await body.text()
@@ -120,31 +120,29 @@ describe('captureStack', () => {
     [{ captureStack: true }, { captureStack: false }, false],
     [{ captureStack: true }, { captureStack: null }, true],
   ])('%j and %j of a request', async (options, ofRequest, isShown) => {
-    const client = new Client(dead, options)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(dead, options))
     const { stack = '' } = await callerOfRequest(client, ofRequest)
     expect(stack.includes('callerOfRequest')).toBe(isShown)
     expect(stack.split('at the call:')).toHaveLength(isShown ? 2 : 1)
   })
 
   it('of a dispatcher in front of another one is shown once', async () => {
-    const agent = new Agent({ h2c: true, captureStack: true, factory: (url, own) => new Pool(url, own) })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(
+      new Agent({ h2c: true, captureStack: true, factory: (url, own) => new Pool(url, own) }),
+    )
     const { stack = '' } = await callerOfRequest(agent, { origin: dead })
     expect(stack.split('at the call:')).toHaveLength(2)
     expect(stack).toContain('callerOfRequest')
   })
 
   it('gives the cause of a failed fetch() the frame of its caller', async () => {
-    const client = new Client(dead, { captureStack: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(dead, { captureStack: true }))
     const { cause } = await callerOfFetch(client)
     expect(Reflect.get(Object(cause), 'stack')).toContain('callerOfFetch')
   })
 
   it('leaves the reason of a signal as it is', async () => {
-    const client = new Client(dead, { captureStack: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(dead, { captureStack: true }))
     const reason = new Error('mine')
     const { stack } = reason
     expect(await callerOfRequest(client, { signal: AbortSignal.abort(reason) })).toBe(reason)

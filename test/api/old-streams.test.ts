@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import type { AgentOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { listen } from '../support/servers/listen.ts'
 
 /** Emits three pieces, and then its end. */
@@ -91,8 +92,7 @@ const ROUTES: readonly { name: string; options: AgentOptions; start(): Promise<s
 describe.each(ROUTES)('a body that is a stream from before Readable, on $name', ({ options, start }) => {
   async function send(make: () => unknown): Promise<string> {
     const origin = await start()
-    const agent = new Agent(options)
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent(options))
     // The types ask for a Readable, as undici's do.
     const response = await agent.request({ origin, path: '/', method: 'POST', body: make() as Readable })
     return response.body.text()

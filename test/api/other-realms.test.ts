@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors, fetch } from '../../src/index.ts'
 import type { Connector, ConnectorCallback, DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -21,8 +22,9 @@ async function start(connector?: (dial: () => unknown) => unknown): Promise<Clie
   })
   const dial = (): unknown => connect(Number(new URL(origin).port), '127.0.0.1')
   const connectOption = connector?.(dial) as Connector | undefined
-  const client = new Client(origin, connectOption === undefined ? {} : { connect: connectOption })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(
+    new Client(origin, connectOption === undefined ? {} : { connect: connectOption }),
+  )
   return client
 }
 
@@ -156,11 +158,12 @@ describe('a connector reports', () => {
 
   it('by neither: then it fails after connectTimeout', async () => {
     const { origin } = await start()
-    const client = new Client(origin, {
-      connect: (async () => {}) as unknown as Connector,
-      connectTimeout: 20,
-    })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(
+      new Client(origin, {
+        connect: (async () => {}) as unknown as Connector,
+        connectTimeout: 20,
+      }),
+    )
     await expect(client.request(GET)).rejects.toBeInstanceOf(errors.ConnectTimeoutError)
   })
 })

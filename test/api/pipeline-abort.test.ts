@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { StreamListener, TestServer } from '../support/servers/server.ts'
 import { read, startServer } from '../support/servers/server.ts'
 import { startWatched } from '../support/servers/watched-server.ts'
@@ -10,8 +11,7 @@ import { startWatched } from '../support/servers/watched-server.ts'
 const PUT = { path: '/', method: 'PUT' } as const
 
 function connect(server: TestServer): Client {
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(server.origin))
   return client
 }
 

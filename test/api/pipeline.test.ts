@@ -3,6 +3,7 @@ import { PassThrough, Readable, Transform, Writable } from 'node:stream'
 import { pipeline as join } from 'node:stream/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { StreamListener, TestServer } from '../support/servers/server.ts'
 import { read, startServer } from '../support/servers/server.ts'
 import { startWatched } from '../support/servers/watched-server.ts'
@@ -10,8 +11,7 @@ import { startWatched } from '../support/servers/watched-server.ts'
 const PUT = { path: '/', method: 'PUT' } as const
 
 function connect(server: TestServer): Client {
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(server.origin))
   return client
 }
 
@@ -288,8 +288,7 @@ describe('pipeline()', () => {
       }
       write()
     })
-    const client = new Client(server.origin, { initialWindowSize: 131_072 })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(server.origin, { initialWindowSize: 131_072 }))
     const duplex = client.pipeline(PUT, ({ body }) => body)
     duplex.on('error', () => {})
     await expect.poll(() => written).toBeGreaterThan(0)

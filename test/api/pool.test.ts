@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Dispatcher, errors, Pool } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { TestServer } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -29,8 +30,7 @@ async function startHolder(limit = LIMIT) {
 }
 
 function toPool(origin: string, options: PoolOptions = {}): Pool {
-  const pool = new Pool(origin, options)
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new Pool(origin, options))
   return pool
 }
 
@@ -77,8 +77,7 @@ async function rest({ sessions }: TestServer): Promise<void> {
 describe('Pool', () => {
   it('is a Dispatcher for one origin, which may be a URL', async () => {
     const { server } = await startHolder()
-    const pool = new Pool(new URL(server.origin))
-    onTestFinished(() => pool.destroy())
+    const pool = destroyWithTest(new Pool(new URL(server.origin)))
     expect(pool).toBeInstanceOf(Dispatcher)
     expect(await ask(pool, '/warm')).toBe('/warm')
     expect(

@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Pool } from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import type { Dispatcher } from '../../types/index.ts'
+import { destroyWithTest, startClient } from '../support/clients/agents.ts'
 import { startServer } from '../support/servers/server.ts'
 
 const isNode20 = Number.parseInt(process.versions.node, 10) < 22
@@ -111,12 +112,10 @@ describe('over HTTP/2', () => {
     ['OPTIONS', 'http://b.test', ['http', 'b.test', '*']],
   ])('the parts of a URL are pseudo-headers: %s %s', async (method, path, expected) => {
     const heard: unknown[] = []
-    const server = await startServer((stream, headers) => {
+    const { client } = await startClient((stream, headers) => {
       heard.push([':scheme', ':authority', ':path'].map((name) => headers[name]))
       stream.respond({ ':status': 200 }, { endStream: true })
     })
-    const client = new Client(server.origin)
-    onTestFinished(() => client.destroy())
     const { body } = await client.request({ path, method })
     await body.dump()
     expect(heard).toEqual([expected])
@@ -131,8 +130,7 @@ describe('over HTTP/2', () => {
       },
       { settings: { enableConnectProtocol: true } },
     )
-    const client = new Client(server.origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(server.origin))
     const { socket } = await client.upgrade({ path: '/', protocol })
     socket.destroy()
     expect(heard).toEqual([protocol === 'SPDY/3.1' ? protocol : 'websocket'])

@@ -1,5 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startServer } from '../support/servers/server.ts'
 
 describe('a requestTimeout below a second', () => {
@@ -9,8 +10,9 @@ describe('a requestTimeout below a second', () => {
   ])('of %s never fires early, however many calls there are', async (whose) => {
     const server = await startServer(() => {})
     const clients = [60, 75, 90].map((requestTimeout) => {
-      const client = new Client(server.origin, whose === 'the client' ? { requestTimeout } : {})
-      onTestFinished(() => client.destroy())
+      const client = destroyWithTest(
+        new Client(server.origin, whose === 'the client' ? { requestTimeout } : {}),
+      )
       return { client, requestTimeout }
     })
     const calls = clients.flatMap(({ client, requestTimeout }) =>

@@ -1,8 +1,9 @@
 import { EventEmitter, getEventListeners, once } from 'node:events'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { BodyReadable, ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { watchHeaderObjects } from '../support/clients/engines.ts'
 import type { StreamListener, TestServer } from '../support/servers/server.ts'
 import { read, startServer } from '../support/servers/server.ts'
@@ -11,12 +12,11 @@ import { writeAll } from '../support/servers/watched-server.ts'
 const GET = { path: '/', method: 'GET' } as const
 
 function connect(server: TestServer, options: ClientOptions = {}): Client {
-  const client = new Client(server.origin, { connect: { ca: server.ca }, ...options })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(server.origin, { connect: { ca: server.ca }, ...options }))
   return client
 }
 
-const serveHello: StreamListener = (stream) => {
+const serveText: StreamListener = (stream) => {
   stream.respond({ ':status': 200, 'content-type': 'text/plain' })
   stream.end('hello')
 }
@@ -31,7 +31,7 @@ describe.each([
   { protocol: 'h2 over TLS', tls: true },
 ])('request over $protocol', ({ tls }) => {
   it('gives status, headers and body', async () => {
-    const client = connect(await startServer(serveHello, { tls }))
+    const client = connect(await startServer(serveText, { tls }))
     const { statusCode, headers, body, trailers, opaque } = await client.request({ ...GET, opaque: 'mine' })
     expect(statusCode).toBe(200)
     expect(headers['content-type']).toBe('text/plain')
@@ -97,7 +97,7 @@ describe('the headers of a response', () => {
   it('of informational responses go to onInfo', async () => {
     const server = await startServer((stream) => {
       stream.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] })
-      serveHello(stream, {})
+      serveText(stream, {})
     })
     const infos: unknown[] = []
     const client = connect(server)
@@ -137,7 +137,7 @@ describe('the headers of a request', () => {
     let received: unknown
     const server = await startServer((stream, heard) => {
       received = heard
-      serveHello(stream, heard)
+      serveText(stream, heard)
     })
     const { body } = await connect(server).request({ ...GET, headers })
     await body.dump()
@@ -145,7 +145,7 @@ describe('the headers of a request', () => {
   })
 
   it('may have more than 64 KiB in all, and leave the session alone', async () => {
-    const server = await startServer(serveHello, { settings: { maxHeaderListSize: 262_144 } })
+    const server = await startServer(serveText, { settings: { maxHeaderListSize: 262_144 } })
     const client = connect(server)
     const headers = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`x-${i}`, 'v'.repeat(10_000)]))
     const responses = await Promise.all([
@@ -161,7 +161,7 @@ describe('the headers of a request', () => {
     let received: Record<string, unknown> = {}
     const server = await startServer((stream, heard) => {
       received = { ...heard }
-      serveHello(stream, heard)
+      serveText(stream, heard)
     })
     const headers = { Host: 'example.test', Connection: 'close', 'Keep-Alive': 'timeout=5', te: 'trailers' }
     const { body } = await connect(server).request({ ...GET, headers })
@@ -239,7 +239,7 @@ describe('invalid input', () => {
 
 describe('the callback form', () => {
   it('calls back with data and opaque', async () => {
-    const client = connect(await startServer(serveHello))
+    const client = connect(await startServer(serveText))
     const data = await new Promise<{ opaque: string; statusCode: number }>((resolve, reject) => {
       client.request({ ...GET, opaque: 'mine' }, (error, data) => {
         data.body?.resume()
@@ -251,7 +251,7 @@ describe('the callback form', () => {
   })
 
   it('calls back with an error and opaque, later', async () => {
-    const client = connect(await startServer(serveHello))
+    const client = connect(await startServer(serveText))
     let isLater = false
     const heard = await new Promise<unknown[]>((resolve) => {
       client.request({ path: 'bad', method: 'GET', opaque: 7 }, (error, data) => {
@@ -268,7 +268,7 @@ describe('aborting', () => {
     let streams = 0
     const server = await startServer((stream, headers) => {
       streams++
-      serveHello(stream, headers)
+      serveText(stream, headers)
     })
     const client = connect(server)
     const reason = new Error('enough')
@@ -290,7 +290,7 @@ describe('aborting', () => {
           codes.push(stream.rstCode)
           closed.emit('closed')
         })
-      } else serveHello(stream, headers)
+      } else serveText(stream, headers)
     })
     const client = connect(server)
     const controller = new AbortController()
@@ -310,7 +310,7 @@ describe('aborting', () => {
   })
 
   it('leaves no listener on a signal when the responses have no body', async () => {
-    const client = connect(await startServer(serveHello))
+    const client = connect(await startServer(serveText))
     const { signal } = new AbortController()
     for (let i = 0; i < 5; i++) await client.request({ path: '/', method: 'HEAD', signal })
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0)
@@ -332,7 +332,7 @@ describe('aborting', () => {
 
   it('from inside the generator of the body leaves a session that works and does not spin', async () => {
     const server = await startServer((stream, headers) => {
-      if (headers[':method'] === 'GET') serveHello(stream, headers)
+      if (headers[':method'] === 'GET') serveText(stream, headers)
       else stream.resume()
     })
     const client = connect(server)
@@ -360,7 +360,7 @@ describe('aborting', () => {
 })
 
 describe('the body of a response', () => {
-  async function ask(listener: StreamListener = serveHello): Promise<BodyReadable> {
+  async function ask(listener: StreamListener = serveText): Promise<BodyReadable> {
     const { body } = await connect(await startServer(listener)).request(GET)
     return body as unknown as BodyReadable
   }
@@ -506,7 +506,7 @@ describe('the body of a response', () => {
 
   it('can be aborted by the signal while it waits to be read, although all of it has come', async () => {
     const controller = new AbortController()
-    const client = connect(await startServer(serveHello))
+    const client = connect(await startServer(serveText))
     const { body } = await client.request({ ...GET, signal: controller.signal })
     await expect.poll(() => client.stats.running).toBe(0)
     const reason = new Error('enough')

@@ -1,21 +1,20 @@
 import type { ServerHttp2Stream } from 'node:http2'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors, toRawHeaders } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../src/index.ts'
+import { errors, toRawHeaders } from '../../src/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 import { HERE } from '../support/clients/engines.ts'
-import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 async function start(response: (stream: ServerHttp2Stream) => void): Promise<Client> {
-  const server = await startServer((stream, headers) => {
+  const { client } = await startClient((stream, headers) => {
     if (headers[':path'] === '/') response(stream)
     else {
       stream.respond({ ':status': 200 })
       stream.end('hello')
     }
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   return client
 }
 

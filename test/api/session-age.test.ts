@@ -4,6 +4,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, install, Pool, ProxyAgent, UpstreamPool, uninstall } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { TestServer } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 import { KINDS as PROXIES, startTunnelProxy } from '../support/servers/tunnel-proxy.ts'
@@ -71,8 +72,7 @@ const ROUTES: Route[] = [
   {
     what: 'an Agent',
     make: (server, options) => {
-      const agent = new Agent({ ...options, connect: { ca: server.ca } })
-      onTestFinished(() => agent.destroy())
+      const agent = destroyWithTest(new Agent({ ...options, connect: { ca: server.ca } }))
       return {
         ask: (path, body) =>
           read(agent.request({ origin: server.origin, path, method: body === null ? 'GET' : 'POST', body })),
@@ -82,8 +82,9 @@ const ROUTES: Route[] = [
   {
     what: 'an UpstreamPool',
     make: (server, options) => {
-      const pool = new UpstreamPool([server.origin], { ...options, connect: { ca: server.ca } })
-      onTestFinished(() => pool.destroy())
+      const pool = destroyWithTest(
+        new UpstreamPool([server.origin], { ...options, connect: { ca: server.ca } }),
+      )
       return {
         ask: (path, body) => read(pool.request({ path, method: body === null ? 'GET' : 'POST', body })),
       }

@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ClientOptions, DispatchController } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { HERE } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { GreedyScript } from '../support/peers/greedy-script.ts'
@@ -29,8 +30,7 @@ class PausedRecorder extends Recorder {
 async function start(options: ClientOptions = OPTIONS, roundTrip = 0) {
   const script = new GreedyScript(roundTrip)
   const peer = await startPeer(script)
-  const client = new Client(peer.origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin, options))
   const fillUp = async (): Promise<void> => {
     for (let sent = -1, asked = -1; sent !== script.sent || asked !== peer.requests.length; ) {
       sent = script.sent

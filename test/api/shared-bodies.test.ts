@@ -1,17 +1,16 @@
 import { once } from 'node:events'
 import { Readable, Writable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../src/index.ts'
+import { errors } from '../../src/index.ts'
+import { startClient } from '../support/clients/agents.ts'
 import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST' } as const
 
 async function start(onStream: StreamListener): Promise<Client> {
-  const server = await startServer(onStream)
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
+  const { client } = await startClient(onStream)
   return client
 }
 

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startServer } from '../support/servers/server.ts'
 
 it('many calls share one signal, without a warning of a leak', async () => {
@@ -13,8 +14,7 @@ it('many calls share one signal, without a warning of a leak', async () => {
     held.push(() => stream.end('body'))
     if (held.length === 60) for (const end of held) end()
   })
-  const agent = new Agent({ h2c: true })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ h2c: true }))
   const { signal } = new AbortController()
   const GET = { origin, path: '/', method: 'GET', signal } as const
   const calls = Array.from({ length: 30 }, async () => (await agent.request(GET)).body.text())

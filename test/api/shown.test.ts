@@ -9,6 +9,7 @@ import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchHandler } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
@@ -68,8 +69,7 @@ class Looking extends Recorder {
 
 async function start(options: object = {}): Promise<{ client: Client; origin: string }> {
   const peer = await startPeer(SERVE)
-  const client = new Client(peer.origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin, options))
   return { client, origin: peer.origin }
 }
 
@@ -154,8 +154,7 @@ function expectShown(response: unknown, url: string): void {
 describe('a tunnel', () => {
   it('shows nothing of the request that opened it', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
-    const client = new Client(peer.origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin))
     const { socket } = await client.connect({ path: 'a.example:443', headers: SECRETS.headers })
     expectNothing(socket)
     expect(Reflect.get(socket, 'session')).toMatchObject({ socket: expect.anything() })

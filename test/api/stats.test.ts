@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Agent, Client, Dispatcher, Pool } from '../../src/index.ts'
 import { DEFAULT_ENGINE } from '../../src/options/options.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -21,8 +22,7 @@ function withLimit(limit: number): ConnectionScript {
 }
 
 function toPool(origin: string, options: PoolOptions = {}): Pool {
-  const pool = new Pool(origin, options)
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new Pool(origin, options))
   return pool
 }
 
@@ -148,8 +148,7 @@ describe('stats', () => {
 
   it('of a session that drains, and of its replacement', async () => {
     const peer = await startPeer(HOLD)
-    const client = new Client(peer.origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin))
     await warm(client)
     ask(client, 1)
     await peer.waitFor(() => peer.requests.length === 2)
@@ -215,8 +214,7 @@ describe('stats', () => {
       },
       { tls },
     )
-    const client = new Client(origin, { connect: tls ? { ca } : {} })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, { connect: tls ? { ca } : {} }))
     const seen: number[][] = []
     for (let i = 0; i < 2; i++) {
       const { body } = await client.request({ path: '/', method: 'POST', body: Buffer.alloc(100_000) })
@@ -246,8 +244,7 @@ describe('stats', () => {
 
   it('of an Agent are those of each origin, by the name that URL.origin has', async () => {
     const peers = [await startPeer(HOLD), await startPeer(HOLD)]
-    const agent = new Agent({ h2c: true })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ h2c: true }))
     for (const { origin } of peers) {
       const { body } = await agent.request({ ...GET, path: '/warm', origin: `${origin}/`.toUpperCase() })
       await body.text()

@@ -1,23 +1,18 @@
 import { EventEmitter, once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions, DispatchController, DispatchHandler } from '../../types/index.ts'
-import type { StreamListener, TestServer } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import type { TestServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 import { writeAll } from '../support/servers/watched-server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 function connect(server: TestServer, options: ClientOptions = {}): Client {
-  const client = new Client(server.origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(server.origin, options))
   return client
-}
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
 }
 
 /** Keeps what is written to it. */

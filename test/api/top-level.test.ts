@@ -14,6 +14,7 @@ import {
   upgrade,
 } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { read, startServer } from '../support/servers/server.ts'
 
 /** A server that responds with the request line, and a global dispatcher for this test alone. */
@@ -101,8 +102,7 @@ describe('request()', () => {
 
   it('uses the dispatcher option', async () => {
     const { origin, heard, agent } = await start()
-    const client = new Client(origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin))
     await agent.destroy()
     await (await request(`${origin}/mine`, { dispatcher: client })).body.dump()
     await (await request(`${origin}/composed`, { dispatcher: client.compose() })).body.dump()

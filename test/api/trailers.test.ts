@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http2'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client, errors } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
 import type { RequestBody, RequestTrailers } from '../../types/index.ts'
-import { read, startServer } from '../support/servers/server.ts'
+import { startClient } from '../support/clients/agents.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
+import { read } from '../support/servers/server.ts'
 
 interface Received {
   readonly text: string
@@ -14,10 +16,10 @@ interface Received {
 async function start(refusals = 0) {
   const received: Received[] = []
   let refused = 0
-  const server = await startServer(async (stream) => {
+  const { server, client } = await startClient(async (stream) => {
     if (refused < refusals) {
       refused++
-      stream.close(7)
+      stream.close(REFUSED_STREAM)
       return
     }
     let trailers: IncomingHttpHeaders = {}
@@ -30,8 +32,6 @@ async function start(refusals = 0) {
     stream.respond({ ':status': 200 })
     stream.end('hello')
   })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
   const send = async (body: RequestBody, trailers: RequestTrailers | null, method = 'POST') =>
     (await client.request({ path: '/', method, body, trailers })).body.text()
   return { server, client, received, send }
@@ -172,15 +172,13 @@ describe('the trailers of a response', () => {
   /** A server that sends a piece and waits for `finish`, or sends trailers alone. */
   async function begin(isBare = false) {
     let end = (): void => {}
-    const server = await startServer((stream) => {
+    const { client } = await startClient((stream) => {
       stream.respond({ ':status': 200 }, { waitForTrailers: true })
       stream.on('wantTrailers', () => stream.sendTrailers(TRAILERS))
       if (isBare) stream.end()
       else stream.write('begun')
       end = () => stream.end()
     })
-    const client = new Client(server.origin)
-    onTestFinished(() => client.destroy())
     return { client, finish: () => end() }
   }
 

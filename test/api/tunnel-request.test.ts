@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { destroyWithTest, startClient } from '../support/clients/agents.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -13,10 +14,7 @@ const accept: StreamListener = (stream) => {
 }
 
 async function start(listener: StreamListener) {
-  const server = await startServer(listener, { settings: { enableConnectProtocol: true } })
-  const client = new Client(server.origin)
-  onTestFinished(() => client.destroy())
-  return { server, client }
+  return startClient(listener, {}, { settings: { enableConnectProtocol: true } })
 }
 
 describe('connect()', () => {
@@ -87,8 +85,7 @@ describe('an established tunnel', () => {
       },
       { settings: { maxConcurrentStreams: 1 } },
     )
-    const client = new Client(server.origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(server.origin))
     const { socket } = await client.connect(TARGET)
     const [session] = server.sessions
     await new Promise((resolve) => session?.ping(resolve))
@@ -146,13 +143,14 @@ describe('upgrade()', () => {
   describe('when the peer offers no extended CONNECT', () => {
     it('nor a fallback, fails with NotSupportedError before a stream is opened, and siblings live', async () => {
       let streams = 0
-      const server = await startServer((stream) => {
-        streams++
-        stream.respond({ ':status': 200 })
-        stream.end('hello')
-      })
-      const client = new Client(server.origin, { fallback: null })
-      onTestFinished(() => client.destroy())
+      const { client } = await startClient(
+        (stream) => {
+          streams++
+          stream.respond({ ':status': 200 })
+          stream.end('hello')
+        },
+        { fallback: null },
+      )
       const sibling = client.request(GET)
       const refused = client.upgrade({ path: '/' })
       await expect(refused).rejects.toBeInstanceOf(errors.NotSupportedError)

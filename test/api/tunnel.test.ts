@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { read, startServer } from '../support/servers/server.ts'
 
@@ -22,8 +23,9 @@ async function start(listener: StreamListener, options: { tls?: boolean } = {}) 
     },
     { settings: { enableConnectProtocol: true }, ...options },
   )
-  const client = new Client(server.origin, { connect: { ca: server.ca }, initialWindowSize: STREAM_WINDOW })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(
+    new Client(server.origin, { connect: { ca: server.ca }, initialWindowSize: STREAM_WINDOW }),
+  )
   return { server, client }
 }
 

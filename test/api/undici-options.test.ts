@@ -18,6 +18,7 @@ import { Agent, Client, EnvHttpProxyAgent, errors, Pool, ProxyAgent, UpstreamPoo
 import type { ForeignOption } from '../../src/options/foreign-options.ts'
 import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from '../../src/options/foreign-options.ts'
 import { DISPATCHER_OPTIONS, REQUEST_OPTIONS } from '../../src/options/known-options.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { listen } from '../support/servers/listen.ts'
@@ -143,8 +144,7 @@ it.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once
 describe('an option of another library, of a request', () => {
   async function start() {
     const peer = await startPeer(SERVE)
-    const client = new Client(peer.origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin))
     return { peer, client }
   }
 

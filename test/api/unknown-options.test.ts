@@ -1,8 +1,9 @@
 /** Typos are heard: a warning for each unknown name, once. */
 
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, Client, fetch, Pool } from '../../src/index.ts'
 import type { Dispatcher as DispatcherType } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 
 const ORIGIN = 'https://localhost:1'
@@ -28,8 +29,7 @@ function make(options: object): void {
 
 async function start(): Promise<{ client: Client; origin: string }> {
   const peer = await startPeer(SERVE)
-  const client = new Client(peer.origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin))
   return { client, origin: peer.origin }
 }
 
@@ -106,8 +106,7 @@ describe('an unknown option of a request', () => {
 
   it('may be one of an interceptor in front of an Agent, and a typo is warned of once', async () => {
     const { origin } = await start()
-    const agent = new Agent({ h2c: true })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ h2c: true }))
     const composed = agent.compose((dispatch) => (options, handler) => dispatch(options, handler))
     await send(composed, { origin, cacheTagsOfAgent: ['a'], uploadTimeot: 1 })
     await send(agent, { origin, uploadTimeot: 1, requestTimeot: 1 })

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { FrameParser, Type } from '../../src/testing/frames.ts'
 import type { RequestBody } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { read, startServer } from '../support/servers/server.ts'
 
 /** A relay that counts the DATA frames with content which the client sends. */
@@ -30,8 +31,7 @@ async function startRelay(target: string) {
 }
 
 function toClient(origin: string): Client {
-  const client = new Client(origin)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin))
   return client
 }
 

@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Pool, UpstreamPool } from '../../src/index.ts'
 import type { UpstreamPoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -34,8 +35,7 @@ async function start(path: string) {
 }
 
 function toPool(origins: string[], options: UpstreamPoolOptions) {
-  const pool = new UpstreamPool(origins, { ejectionTime: 10, ...options })
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new UpstreamPool(origins, { ejectionTime: 10, ...options }))
   return pool
 }
 

@@ -10,7 +10,9 @@ import type {
   UpstreamPoolOptions,
   UpstreamSource,
 } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { DnsServer } from '../support/servers/dns-server.ts'
 import type { Protocol, Replica, Replicas } from '../support/servers/replicas.ts'
 import { startReplicas } from '../support/servers/replicas.ts'
@@ -25,8 +27,7 @@ vi.mock('../../src/core/clock.ts', async (load) => {
 const GET = { path: '/', method: 'GET' } as const
 
 function toPool(source: ConstructorParameters<typeof UpstreamPool>[0], options?: UpstreamPoolOptions) {
-  const pool = new UpstreamPool(source, { slowStart: 0, ...options })
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new UpstreamPool(source, { slowStart: 0, ...options }))
   return pool
 }
 
@@ -253,7 +254,7 @@ describe('an UpstreamPool with dns()', () => {
     const signs: Record<string, (replica: Replica) => unknown> = {
       refused: (replica) => replica.stop(),
       goaway: ({ sessions }) => {
-        for (const session of sessions) session.goaway(0)
+        for (const session of sessions) session.goaway(NO_ERROR)
       },
       lost: ({ sessions }) => {
         for (const session of sessions) session.destroy()

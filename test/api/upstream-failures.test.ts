@@ -1,8 +1,10 @@
 import type { ServerHttp2Stream } from 'node:http2'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Dispatcher } from '../../src/index.ts'
 import { errors, Pool, UpstreamPool } from '../../src/index.ts'
 import type { UpstreamPoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { CANCEL, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -30,8 +32,7 @@ type Started = Awaited<ReturnType<typeof start>>
 
 function toPool(servers: readonly (Started | string)[], options: UpstreamPoolOptions = {}) {
   const origins = servers.map((server) => (typeof server === 'string' ? server : server.origin))
-  const pool = new UpstreamPool(origins, options)
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new UpstreamPool(origins, options))
   return pool
 }
 
@@ -55,7 +56,7 @@ const silent: StreamListener = () => {}
 /** Ends the connection with the request on it. */
 const kill: StreamListener = (stream) => stream.session?.destroy()
 /** Resets the stream: the request may have been processed. */
-const reset: StreamListener = (stream) => stream.close(8)
+const reset: StreamListener = (stream) => stream.close(CANCEL)
 
 /** A gRPC status in the header section, or in the trailer section. */
 function failGrpc(status: number, isTrailersOnly: boolean): StreamListener {
@@ -161,7 +162,7 @@ describe('requests to servers that fail after they got them', () => {
     ['POSTs', silent, 3, POST, {}, 10],
     ['PUTs that may be repeated', silent, 3, { path: '/', method: 'PUT', idempotent: true }, {}, 20],
     ['GETs that are reset', reset, 4, GET, {}, 20],
-    ['GETs that are refused', (stream: ServerHttp2Stream) => stream.close(7), 1, GET, {}, null],
+    ['GETs that are refused', (stream: ServerHttp2Stream) => stream.close(REFUSED_STREAM), 1, GET, {}, null],
   ] as const)('%s: are so many', async (_what, listener, count, options, poolOptions, expected) => {
     const servers = await Promise.all(Array.from({ length: count }, () => start(listener)))
     const pool = toPool(servers, { ...poolOptions, headersTimeout: 100 })

@@ -2,14 +2,15 @@
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
-import { constants } from 'node:http2'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Pool, UpstreamPool } from '../../src/index.ts'
 import type { Dispatcher, UpstreamPoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { CANCEL, NO_ERROR } from '../support/peers/error-codes.ts'
 import { listen } from '../support/servers/listen.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -50,8 +51,9 @@ const serve: StreamListener = (stream) => {
 describe.each(ENGINES)('hedge, on engine %s', (engine) => {
   function toPool(servers: readonly Started[], options: UpstreamPoolOptions = {}): UpstreamPool {
     const origins = servers.map(({ origin }) => origin)
-    const pool = new UpstreamPool(origins, { engine, slowStart: 0, hedge: { after: AFTER }, ...options })
-    onTestFinished(() => pool.destroy())
+    const pool = destroyWithTest(
+      new UpstreamPool(origins, { engine, slowStart: 0, hedge: { after: AFTER }, ...options }),
+    )
     return pool
   }
 
@@ -78,9 +80,9 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
     const pool = toPool([hung, well])
     // The first request goes to the first upstream.
     expect(await askFor(pool, options)).toBe('served')
-    await expect.poll(() => hung.codes).toEqual([constants.NGHTTP2_CANCEL])
+    await expect.poll(() => hung.codes).toEqual([CANCEL])
     expect([hung.bodies, well.bodies]).toEqual([[body], [body]])
-    expect(well.codes).toEqual([constants.NGHTTP2_NO_ERROR])
+    expect(well.codes).toEqual([NO_ERROR])
     expect(pool.stats).toMatchObject({
       [hung.origin]: { requests: 1, failures: 0, hedges: 0, hedgeWins: 0, inFlight: 0, state: 'healthy' },
       [well.origin]: { requests: 1, failures: 0, hedges: 1, hedgeWins: 1, inFlight: 0 },
@@ -164,8 +166,9 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
   it('tells that a server may have processed the request when the first attempt still connects', async () => {
     const hung = await start(silent)
     const stuck = { origin: 'http://stuck.example', connect: () => {} }
-    const pool = new UpstreamPool([stuck, hung.origin], { engine, slowStart: 0, hedge: { after: AFTER } })
-    onTestFinished(() => pool.destroy())
+    const pool = destroyWithTest(
+      new UpstreamPool([stuck, hung.origin], { engine, slowStart: 0, hedge: { after: AFTER } }),
+    )
     const error = await pool.request({ ...GET, requestTimeout: 20 * AFTER }).catch((thrown) => thrown)
     expect(error).toMatchObject({ name: 'RequestTimeoutError', processed: 'maybe', attempts: 1 })
     expect(hung.bodies).toHaveLength(1)
@@ -206,9 +209,7 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
     await expect.poll(() => servers.map(({ bodies }) => bodies.length)).toEqual([1, 1])
     controller.abort()
     await expect(call).rejects.toMatchObject({ name: 'AbortError' })
-    await expect
-      .poll(() => servers.flatMap(({ codes }) => codes))
-      .toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL])
+    await expect.poll(() => servers.flatMap(({ codes }) => codes)).toEqual([CANCEL, CANCEL])
   })
 
   it('sends no more than the budget allows', async () => {

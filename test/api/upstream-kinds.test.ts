@@ -12,6 +12,7 @@ import * as undici7 from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { dns, fetch, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
 import type { PoolOptions, UpstreamInit, UpstreamPoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 
@@ -19,8 +20,7 @@ const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST', body: 'x' } as const
 
 function toPool(upstreams: ConstructorParameters<typeof UpstreamPool>[0], options?: UpstreamPoolOptions) {
-  const pool = new UpstreamPool(upstreams, { slowStart: 0, ...options })
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new UpstreamPool(upstreams, { slowStart: 0, ...options }))
   return pool
 }
 

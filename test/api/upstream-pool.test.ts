@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { setTimeout as pass } from 'node:timers/promises'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { errors, fetch, Pool, UpstreamPool } from '../../src/index.ts'
 import type {
   AnyDispatchHandler,
@@ -16,9 +16,11 @@ import type {
   UpstreamInit,
   UpstreamPoolOptions,
 } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { FakeDispatcher } from '../support/clients/fake-dispatcher.ts'
 import { INERT } from '../support/clients/inert-controller.ts'
 import { PausingRecorder, Recorder } from '../support/clients/recorder.ts'
+import { CANCEL, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { listen } from '../support/servers/listen.ts'
 import type { StreamListener } from '../support/servers/server.ts'
@@ -28,8 +30,7 @@ const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST', body: 'x' } as const
 
 function toPool(upstreams: readonly (string | URL | UpstreamInit)[], options?: UpstreamPoolOptions) {
-  const pool = new UpstreamPool(upstreams, options)
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new UpstreamPool(upstreams, options))
   return pool
 }
 
@@ -59,7 +60,7 @@ async function toRefusing(): Promise<string> {
 }
 
 /** Resets each stream by CANCEL once it has come: the request may have been processed. */
-const reset: StreamListener = (stream) => stream.close(8)
+const reset: StreamListener = (stream) => stream.close(CANCEL)
 
 describe('UpstreamPool', () => {
   describe('with several upstreams', () => {
@@ -228,7 +229,10 @@ describe('UpstreamPool', () => {
   })
 
   it('when an upstream refuses each stream, sends a POST to another one', async () => {
-    const [bad, good] = [await startNamed('', (stream) => stream.close(7)), await startNamed('good')]
+    const [bad, good] = [
+      await startNamed('', (stream) => stream.close(REFUSED_STREAM)),
+      await startNamed('good'),
+    ]
     const pool = toPool([bad.origin])
     const call = ask(pool, POST)
     pool.addUpstream(good.origin)
@@ -238,7 +242,7 @@ describe('UpstreamPool', () => {
   it('when an upstream fails after an informational response, sends the request to no other one', async () => {
     const bad = await startNamed('', (stream) => {
       stream.additionalHeaders({ ':status': 103 })
-      setImmediate(() => stream.close(8))
+      setImmediate(() => stream.close(CANCEL))
     })
     const good = await startNamed('good')
     const pool = toPool([bad.origin])
@@ -290,7 +294,7 @@ describe('UpstreamPool', () => {
   describe('when an upstream is ejected', () => {
     it('probes it by one request, and gives it requests again', async () => {
       let isBad = true
-      const a = await startNamed('', (stream) => (isBad ? stream.close(8) : respond(stream, 200, 'a')))
+      const a = await startNamed('', (stream) => (isBad ? stream.close(CANCEL) : respond(stream, 200, 'a')))
       const pool = toPool([a.origin], { maxFailures: 1, ejectionTime: 1 })
       const good = await startNamed('good')
       await expect(ask(pool)).rejects.toThrow()
@@ -302,7 +306,8 @@ describe('UpstreamPool', () => {
 
     it('and all others are, too, asks one of them all the same', async () => {
       let isBad = true
-      const listener: StreamListener = (stream) => (isBad ? stream.close(8) : respond(stream, 200, 'well'))
+      const listener: StreamListener = (stream) =>
+        isBad ? stream.close(CANCEL) : respond(stream, 200, 'well')
       const servers = [await startNamed('', listener), await startNamed('', listener)]
       const options = { maxFailures: 1, ejectionTime: 100_000_000, maxEjectionTime: 100_000_000 }
       const pool = toPool(

@@ -9,6 +9,7 @@ import { EventSource as EventSource7 } from 'undici'
 import { EventSource as EventSource6 } from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { toCertificate } from '../support/servers/server.ts'
 import { toChild } from './websocket-child.ts'
 import type { EventSourceClass } from './websocket-event-source.ts'
@@ -107,8 +108,7 @@ function toExpectedAsked(version: string): Asked[] {
 }
 
 function toAgent(ca: string): Agent {
-  const agent = new Agent({ connect: { ca } })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { ca } }))
   return agent
 }
 

@@ -5,14 +5,13 @@ import { Agent, install, UpstreamPool, uninstall } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { frames } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import type { AnyBody, NamedFetch } from './fetch-fetches.ts'
 import { FETCHES } from './fetch-fetches.ts'
-
-const NO_ERROR = 0
-const REFUSED_STREAM = 7
 
 const TEXT = 'dodici è più di undici, '.repeat(200)
 const BYTES = new TextEncoder().encode(TEXT)
@@ -87,8 +86,7 @@ function toLength(stream: FaultStream | undefined): [length: number, announced: 
 
 describe.each(ENGINES)('over engine %s, a POST', (engine) => {
   function toAgent(): Agent {
-    const agent = new Agent({ h2c: true, engine, connections: 1 })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ h2c: true, engine, connections: 1 }))
     return agent
   }
 
@@ -146,8 +144,9 @@ describe.each(ENGINES)('over engine %s, a POST', (engine) => {
 
     it('goes to another upstream of an UpstreamPool', async () => {
       const peer = await startPeer(SERVE)
-      const pool = new UpstreamPool([`http://127.0.0.1:${await findFreePort()}`, peer.origin], { engine })
-      onTestFinished(() => pool.destroy())
+      const pool = destroyWithTest(
+        new UpstreamPool([`http://127.0.0.1:${await findFreePort()}`, peer.origin], { engine }),
+      )
       // Whichever upstream gets the first, one of two requests begins at the one that isn't there.
       for (const path of ['/a', '/b']) {
         const init = { dispatcher: pool as unknown as Agent, method: 'POST', body: TEXT }

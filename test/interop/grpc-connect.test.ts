@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:http2'
 import { PassThrough } from 'node:stream'
 import type { JsonValue, MessageShape } from '@bufbuild/protobuf'
 import { create, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
@@ -8,12 +7,14 @@ import { FileDescriptorProtoSchema, file_google_protobuf_struct, ValueSchema } f
 import type { ConnectError, ConnectRouter } from '@connectrpc/connect'
 import { Code, createClient } from '@connectrpc/connect'
 import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DodiciTransportOptions } from '../../examples/grpc/connect-transport.mjs'
 import { createDodiciTransport } from '../../examples/grpc/connect-transport.mjs'
 import { call } from '../../examples/grpc/request-client.mjs'
 import { Agent, Client, errors } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import { startServer } from '../support/servers/server.ts'
 import { Cleaner } from './fetch-servers.ts'
 import type { GrpcServer } from './grpc-servers.ts'
@@ -85,8 +86,9 @@ describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', 
   describe.each(ENGINES)('engine %s', (engine) => {
     // In JSON the servers understand what they are asked.
     function connect(options: Partial<DodiciTransportOptions> = {}) {
-      const dispatcher = new Client(server.origin, { engine, bodyTimeout: 50, uploadTimeout: 50 })
-      onTestFinished(() => dispatcher.destroy())
+      const dispatcher = destroyWithTest(
+        new Client(server.origin, { engine, bodyTimeout: 50, uploadTimeout: 50 }),
+      )
       const common = { baseUrl: server.origin, dispatcher, useBinaryFormat: false }
       return { dispatcher, client: createClient(Test, createDodiciTransport({ ...common, ...options })) }
     }
@@ -177,8 +179,7 @@ describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (en
     const routes = (router: ConnectRouter) =>
       router.service(Test, { echo: (request) => request, chat: (requests) => requests })
     server.on('request', connectNodeAdapter({ routes }))
-    const dispatcher = new Agent({ engine, h2c: true })
-    onTestFinished(() => dispatcher.destroy())
+    const dispatcher = destroyWithTest(new Agent({ engine, h2c: true }))
     const transport = createDodiciTransport({
       dispatcher,
       protocol,
@@ -195,9 +196,8 @@ describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (en
   })
 
   it('reports DEADLINE_EXCEEDED when a server ends a call with CANCEL after its deadline', async () => {
-    const { origin } = await startServer((stream) => stream.close(constants.NGHTTP2_CANCEL))
-    const dispatcher = new Client(origin, { engine })
-    onTestFinished(() => dispatcher.destroy())
+    const { origin } = await startServer((stream) => stream.close(CANCEL))
+    const dispatcher = destroyWithTest(new Client(origin, { engine }))
     const transport = createDodiciTransport({ dispatcher, baseUrl: origin })
     // connect-es itself has no deadline then: its own clock can't come first.
     const headers = { 'grpc-timeout': '0m' }

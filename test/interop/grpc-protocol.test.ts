@@ -1,11 +1,18 @@
 import type { ServerHttp2Stream } from 'node:http2'
-import { constants } from 'node:http2'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol.mjs'
 import { Status } from '../../examples/grpc/protocol.mjs'
 import { callForOne } from '../../examples/grpc/request-client.mjs'
-import { Agent, Client } from '../../src/index.ts'
+import { Agent } from '../../src/index.ts'
+import { destroyWithTest, startClient } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import {
+  CANCEL,
+  ENHANCE_YOUR_CALM,
+  INADEQUATE_SECURITY,
+  INTERNAL_ERROR,
+  REFUSED_STREAM,
+} from '../support/peers/error-codes.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 import { CALLS, toMessages } from './grpc-rig.ts'
@@ -57,27 +64,17 @@ const FAILURES: readonly [what: string, listener: (stream: ServerHttp2Stream) =>
     (stream) => respond(stream, [MESSAGE.subarray(0, 3)], { 'grpc-status': '0' }),
     Status.INTERNAL,
   ],
-  ['the stream is reset: INTERNAL_ERROR', toReset(constants.NGHTTP2_INTERNAL_ERROR), Status.INTERNAL],
-  ['the stream is reset: REFUSED_STREAM', toReset(constants.NGHTTP2_REFUSED_STREAM), Status.UNAVAILABLE],
-  ['the stream is reset: CANCEL', toReset(constants.NGHTTP2_CANCEL), Status.CANCELLED],
-  [
-    'the stream is reset: ENHANCE_YOUR_CALM',
-    toReset(constants.NGHTTP2_ENHANCE_YOUR_CALM),
-    Status.RESOURCE_EXHAUSTED,
-  ],
-  [
-    'the stream is reset: INADEQUATE_SECURITY',
-    toReset(constants.NGHTTP2_INADEQUATE_SECURITY),
-    Status.PERMISSION_DENIED,
-  ],
+  ['the stream is reset: INTERNAL_ERROR', toReset(INTERNAL_ERROR), Status.INTERNAL],
+  ['the stream is reset: REFUSED_STREAM', toReset(REFUSED_STREAM), Status.UNAVAILABLE],
+  ['the stream is reset: CANCEL', toReset(CANCEL), Status.CANCELLED],
+  ['the stream is reset: ENHANCE_YOUR_CALM', toReset(ENHANCE_YOUR_CALM), Status.RESOURCE_EXHAUSTED],
+  ['the stream is reset: INADEQUATE_SECURITY', toReset(INADEQUATE_SECURITY), Status.PERMISSION_DENIED],
 ]
 
 describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
   describe.each(Object.entries(CALLS))('by %s', (_, call) => {
     async function ask(listener: StreamListener, options: CallOptions = {}, input: Input = REQUEST) {
-      const { origin } = await startServer(listener)
-      const client = new Client(origin, { engine })
-      onTestFinished(() => client.destroy())
+      const { client } = await startClient(listener, { engine })
       const messages: string[] = []
       let error: GrpcError | null = null
       try {
@@ -101,7 +98,7 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
       let count = 0
       const { error } = await ask(
         (stream) => {
-          if (++count === 1) toReset(constants.NGHTTP2_REFUSED_STREAM)(stream)
+          if (++count === 1) toReset(REFUSED_STREAM)(stream)
           else toHeader({ 'grpc-status': '0' })(stream)
         },
         {},
@@ -114,7 +111,7 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
 
     it('reports DEADLINE_EXCEEDED when a server ends it with CANCEL after its deadline', async () => {
       // The server is as quick as it can be: its reset may come before the client's clock.
-      const { error } = await ask(toReset(constants.NGHTTP2_CANCEL), { timeout: 0 })
+      const { error } = await ask(toReset(CANCEL), { timeout: 0 })
       expect(error?.code).toBe(Status.DEADLINE_EXCEEDED)
     })
 
@@ -157,8 +154,7 @@ describe.each(ENGINES)('callForOne() on engine %s', (engine) => {
   const OK = { 'grpc-status': '0' }
   async function ask(body: Buffer[], trailers: Record<string, string> = OK) {
     const { origin } = await startServer((stream) => respond(stream, body, trailers))
-    const agent = new Agent({ engine, h2c: true })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ engine, h2c: true }))
     return await callForOne(agent, 'a.B/C', REQUEST, { origin })
   }
 

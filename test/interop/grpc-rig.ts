@@ -1,12 +1,13 @@
 /** Each server of gRPC, asked by each client of `examples/grpc/` on each engine. */
 
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { GrpcCall } from '../../examples/grpc/dispatch-client.mjs'
 import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol.mjs'
 import { call } from '../../examples/grpc/request-client.mjs'
 import type { ClientOptions, Dispatcher } from '../../src/index.ts'
 import { Client } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Cleaner } from './fetch-servers.ts'
 import type { GrpcServer, GrpcServerName, GrpcServerOptions } from './grpc-servers.ts'
@@ -39,8 +40,9 @@ export class GrpcRig {
   /** A client that ends with the test. */
   toClient(options: ClientOptions = {}): Client {
     const { origin, ca } = this.#toServer()
-    const client = new Client(origin, { engine: this.#engine, connect: ca === '' ? {} : { ca }, ...options })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(
+      new Client(origin, { engine: this.#engine, connect: ca === '' ? {} : { ca }, ...options }),
+    )
     return client
   }
 

@@ -1,5 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Protocol } from './interceptors-server.ts'
 import { composeAgent, send, startWebServer, toNamedCertificate } from './interceptors-server.ts'
 import { UNDICIS } from './interceptors-undicis.ts'
@@ -58,8 +59,7 @@ describe.each<{ protocol: Protocol; version: string }>([
 
 it.each(UNDICIS)('the dns interceptor of $name has one connection for a name', async (undici) => {
   const server = await startWebServer((_exchange, reply) => send(reply, 200, {}, 'hello'), 'h2', CERTIFICATE)
-  const agent = new Agent({ connect: { ca: server.ca } })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { ca: server.ca } }))
   const dispatcher = agent.compose(undici.toDns(() => [{ address: '127.0.0.1', ttl: 60_000, family: 4 }]))
   const origin = `https://${NAME}:${server.port}`
   for (const path of ['/1', '/2']) {

@@ -1,5 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Respond, WebServer } from './interceptors-server.ts'
 import { send, startWebServer } from './interceptors-server.ts'
 import type { Undici } from './interceptors-undicis.ts'
@@ -16,8 +17,7 @@ function isUnderstood({ undici, way }: { undici: Undici; way: Way }): boolean {
 }
 
 function wrapAgent(undici: Undici, { ca }: WebServer) {
-  const agent = new Agent({ connect: { ca } })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { ca } }))
   return { agent, retrying: undici.toRetryAgent(agent, { minTimeout: 0, maxRetries: 2 }) }
 }
 
@@ -49,8 +49,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
       else send(reply, 200, {}, 'hello')
       isFirst = false
     })
-    const agent = new Agent({ connect: { ca: server.ca }, replaySafe: false })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca }, replaySafe: false }))
     const retrying = undici.toRetryAgent(agent, { minTimeout: 0 })
     expect((await way.ask(undici, retrying, server.origin)).text).toBe('hello')
     expect(server.exchanges).toHaveLength(2)

@@ -11,6 +11,7 @@ import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { DispatcherComposeInterceptor } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { read, toCertificate } from '../support/servers/server.ts'
 
 export type Protocol = 'h2' | 'http/1.1'
@@ -125,15 +126,13 @@ function ignore(): void {}
 
 /** An Agent with these interceptors, which ends with the test. */
 export function composeAgent({ ca }: WebServer, ...interceptors: DispatcherComposeInterceptor[]) {
-  const agent = new Agent({ connect: { ca } })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { ca } }))
   return agent.compose(interceptors)
 }
 
 /** A Client with these interceptors, which ends with the test. */
 export function composeClient({ origin, ca }: WebServer, ...interceptors: DispatcherComposeInterceptor[]) {
-  const client = new Client(origin, { connect: { ca } })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin, { connect: { ca } }))
   return client.compose(interceptors)
 }
 

@@ -8,6 +8,7 @@ import ky from 'ky'
 import OpenAI from 'openai'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Respond, WebServer } from './interceptors-server.ts'
 import { send, startWebServer } from './interceptors-server.ts'
 import {
@@ -38,8 +39,7 @@ function events(text: readonly string[]): Respond {
 }
 
 function toAgent({ ca }: WebServer): Agent {
-  const agent = new Agent({ connect: { ca } })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { ca } }))
   return agent
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, getGlobalDispatcher, request, setGlobalDispatcher } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { send, startWebServer } from './interceptors-server.ts'
 import type { Mock, ResponseScript, Undici } from './interceptors-undicis.ts'
 import { UNDICIS } from './interceptors-undicis.ts'
@@ -41,8 +42,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that sends requ
     const server = await startWebServer(({ body }, reply) =>
       send(reply, 201, { 'x-said': 'yes' }, `heard ${body}`),
     )
-    const agent = new Agent({ connect: { ca: server.ca } })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca } }))
     const real = await tell(way, undici, agent, server.origin)
 
     const mock = startMock(undici)

@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Nghttpd } from '../support/servers/nghttpd.ts'
 import { lacksNghttpd, startNghttpd } from '../support/servers/nghttpd.ts'
 
 const MEBIBYTE = 1024 * 1024
 
 function connect({ origin, ca }: Nghttpd): Client {
-  const client = new Client(origin, { connect: ca === '' ? {} : { ca } })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin, { connect: ca === '' ? {} : { ca } }))
   return client
 }
 

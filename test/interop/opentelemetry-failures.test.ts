@@ -13,6 +13,7 @@ import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { AgentOptions } from '../../types/index.ts'
 import { toAgent } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { HTTP_1_1_REQUIRED, INTERNAL_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../support/peers/peer-tls.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
@@ -20,9 +21,6 @@ import { toCertificate } from '../support/servers/server.ts'
 import type { Tracing } from './opentelemetry-tracing.ts'
 import { startTracing, toTraceparent } from './opentelemetry-tracing.ts'
 
-const INTERNAL_ERROR = 2
-const REFUSED_STREAM = 7
-const HTTP_1_1_REQUIRED = 13
 /** None for a peer that speaks h2c. */
 const KINDS = ['h2', 'h2c'] as const
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Dispatcher, PoolOptions } from '../../src/index.ts'
 import { Agent, Client, Pool } from '../../src/index.ts'
 import { DEFAULT_ENGINE } from '../../src/options/options.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { findLosses, SteadyLoad, toProcessed } from '../support/clients/steady-load.ts'
 import { inTurn } from '../support/clocks/sample.ts'
 import type { AccessLine } from '../support/servers/access-log.ts'
@@ -144,8 +145,7 @@ describe.skipIf(lacksGo)(
       const [first, second] = [await start(), await start()]
       relay.servers.push(first.port)
       const origin = `https://localhost:${relay.port}`
-      const pool = new Pool(origin, { connect: { ca }, maxConcurrentStreams: 8 })
-      onTestFinished(() => pool.destroy())
+      const pool = destroyWithTest(new Pool(origin, { connect: { ca }, maxConcurrentStreams: 8 }))
       const load = new SteadyLoad(pool, { origin, inFlight: IN_FLIGHT, toMethod: () => 'GET' })
       await load.runDuring(async () => {
         await load.pass(PAUSE)

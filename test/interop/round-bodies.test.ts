@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { inTurn } from '../support/clocks/sample.ts'
 import { makeFolder, startProcess } from '../support/servers/server-process.ts'
@@ -106,8 +107,7 @@ describe.each(TABLES)("a server of $binary by node:http2's stream API, without c
           const port = await start(binary, delay)
           const failures: string[] = []
           const ask = async (size: number, calls: number): Promise<void> => {
-            const client = new Client(`http://localhost:${port}`, { engine })
-            onTestFinished(() => client.destroy())
+            const client = destroyWithTest(new Client(`http://localhost:${port}`, { engine }))
             const all = Array.from({ length: calls }, () => findFailure(client, way, size))
             for (const failure of await Promise.all(all)) if (failure !== null) failures.push(failure)
             await client.destroy()

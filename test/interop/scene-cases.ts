@@ -1,9 +1,10 @@
 /** What each server of `scene-servers.ts` is asked, on each engine. */
 
 import { crc32 } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientOptions } from '../../src/index.ts'
 import { Client } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Cleaner } from './fetch-servers.ts'
 import type { SceneServer, SceneServerName } from './scene-servers.ts'
@@ -30,13 +31,14 @@ export class SceneRig {
 
   /** A client that ends with the test. */
   toClient(options: ClientOptions = {}): Client {
-    const client = new Client(`http://127.0.0.1:${this.server.port}`, {
-      bodyTimeout: STALL,
-      uploadTimeout: STALL,
-      engine: this.engine,
-      ...options,
-    })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(
+      new Client(`http://127.0.0.1:${this.server.port}`, {
+        bodyTimeout: STALL,
+        uploadTimeout: STALL,
+        engine: this.engine,
+        ...options,
+      }),
+    )
     return client
   }
 }

@@ -5,10 +5,11 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { call } from '../../examples/grpc/request-client.mjs'
 import { TokenBucket } from '../../src/core/token-bucket.ts'
 import { Client } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { isFull } from '../support/clocks/sample.ts'
 import { lacks } from '../support/servers/programs.ts'
@@ -249,8 +250,9 @@ describe.skipIf(isLacking)('the most talkative of real servers', () => {
     )
     it.each(scenes)('keep their connection: $name', async ({ name, server, play }) => {
       const { origin, ca } = servers[server] as TalkativeServer
-      const client = new Client(origin, { engine, h2c: true, connect: ca === '' ? {} : { ca } })
-      onTestFinished(() => client.destroy())
+      const client = destroyWithTest(
+        new Client(origin, { engine, h2c: true, connect: ca === '' ? {} : { ca } }),
+      )
       const disconnects: unknown[] = []
       client.on('disconnect', (...event) => disconnects.push(event.at(-1)))
       await play(client)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { lacksNginx, startNginx } from '../support/servers/nginx.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
@@ -17,8 +18,7 @@ async function toPath(): Promise<string> {
 }
 
 function toClient(origin: string, options: ClientOptions): Client {
-  const client = new Client(origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin, options))
   return client
 }
 
@@ -67,8 +67,7 @@ describe.skipIf(lacksNginx).each(ENGINES)('a Unix socket of nginx, with engine %
 
   it('of an Agent › is that of all of its origins', async () => {
     const { socketPath } = await start(' http2', false)
-    const agent = new Agent({ engine, socketPath, h2c: true })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ engine, socketPath, h2c: true }))
     for (const host of ['one.test', 'two.test']) {
       const { body } = await agent.request({ ...GET, origin: `http://${host}` })
       expect(await body.text()).toBe(`HTTP/2.0 ${host} []`)

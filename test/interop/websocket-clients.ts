@@ -5,6 +5,7 @@ import { WebSocket as WebSocket6 } from 'undici-6'
 import { onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
 import type { AgentOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Stage } from './websocket-scenes.ts'
 import type { EchoServer, ServerKind } from './websocket-servers.ts'
 import type { SocketClass } from './websocket-talk.ts'
@@ -40,8 +41,7 @@ export const KINDS: readonly { readonly kind: ServerKind; readonly over: string 
 
 /** An Agent that ends with the test, for one server. */
 export function toStage(server: EchoServer, socketClass: SocketClass, options: AgentOptions = {}): Stage {
-  const agent = new Agent({ connect: { ca: server.ca }, ...options })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { ca: server.ca }, ...options }))
   return { url: server.url, socketClass, agent, isInstalled: false }
 }
 

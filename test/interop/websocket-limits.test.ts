@@ -2,6 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { CLIENTS, KINDS, toStage } from './websocket-clients.ts'
 import { startEchoServer } from './websocket-servers.ts'
 import { Talk } from './websocket-talk.ts'
@@ -41,8 +42,7 @@ describe('the limits of what Node has built in', () => {
       ...dispatcher?.eventSourceOptions,
     })
     const before = toLimits(Reflect.get(globalThis, symbol))
-    const agent = new Agent()
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent())
     install(agent)
     onTestFinished(uninstall)
     const installed: Partial<Agent> = Reflect.get(globalThis, symbol)

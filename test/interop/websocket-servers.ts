@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer, IncomingMessage } from 'node:http'
 import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
-import { createSecureServer, constants as http2 } from 'node:http2'
+import { createSecureServer } from 'node:http2'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { Socket } from 'node:net'
@@ -13,6 +13,7 @@ import { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
+import { CANCEL, INTERNAL_ERROR } from '../support/peers/error-codes.ts'
 import { toCertificate } from '../support/servers/server.ts'
 import { behave } from './websocket-behaviour.ts'
 
@@ -89,7 +90,7 @@ class UpgradedStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    if (!this.stream.closed) this.stream.close(http2.NGHTTP2_CANCEL)
+    if (!this.stream.closed) this.stream.close(CANCEL)
     callback(error)
   }
 
@@ -120,7 +121,7 @@ class UpgradedStream extends Duplex {
 function ignore(): void {}
 
 function lose(socket: Duplex): void {
-  if (socket instanceof UpgradedStream) socket.stream.close(http2.NGHTTP2_INTERNAL_ERROR)
+  if (socket instanceof UpgradedStream) socket.stream.close(INTERNAL_ERROR)
   else socket.destroy()
 }
 

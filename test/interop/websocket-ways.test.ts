@@ -3,6 +3,7 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 import { CLIENTS, KINDS, toExpectedWays, toInstalledStage, toStage, toWays } from './websocket-clients.ts'
 import {
@@ -124,8 +125,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
         },
         { settings: { enableConnectProtocol: true } },
       )
-      const agent = new Agent({ h2c: true, fallback: null })
-      onTestFinished(() => agent.destroy())
+      const agent = destroyWithTest(new Agent({ h2c: true, fallback: null }))
       await new Talk(socketClass, origin.replace('http:', 'ws:'), { dispatcher: agent }).opened
       expect(seen).toEqual(['websocket', 'http'])
     })
@@ -159,8 +159,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       })
       const { port } = server.address() as AddressInfo
       for (const options of [{ fallback: null }, {}]) {
-        const agent = new Agent({ connect: { ca: cert }, ...options })
-        onTestFinished(() => agent.destroy())
+        const agent = destroyWithTest(new Agent({ connect: { ca: cert }, ...options }))
         const talk = new Talk(socketClass, `wss://localhost:${port}`, { dispatcher: agent })
         await expect(talk.opened).rejects.toThrow('The handshake failed')
       }

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { FrameParser, frames, Setting } from '../../src/testing/frames.ts'
 import { loadModule } from '../support/clients/plain-module.ts'
+import { FLOW_CONTROL_ERROR, NO_ERROR, PROTOCOL_ERROR } from '../support/peers/error-codes.ts'
 
 type Counts = Readonly<Record<string, number>>
 
@@ -159,7 +160,12 @@ it('the relay holds bytes back, and passes them on later', async () => {
 it('the relay counts each GOAWAY of the client, and tells of one with an error', async () => {
   const { lane, client, received } = await startLane()
   client.write(
-    Buffer.concat([PREFACE, frames.settings(), frames.goAway(0, 0, ''), frames.goAway(0, 1, 'why')]),
+    Buffer.concat([
+      PREFACE,
+      frames.settings(),
+      frames.goAway(0, NO_ERROR, ''),
+      frames.goAway(0, PROTOCOL_ERROR, 'why'),
+    ]),
   )
   await expect.poll(() => Buffer.concat(received).length).toBeGreaterThan(PREFACE.length + 9 + 2 * 17)
   expect(lane.tally.goaways).toEqual({ 0: 1, 1: 1 })
@@ -197,7 +203,9 @@ it('the relay knows which GOAWAY with an error the server has earned: it went be
   onTestFinished(() => void client.destroy())
   client.write(Buffer.concat([PREFACE, frames.settings([Setting.INITIAL_WINDOW_SIZE, 1])]))
   await once(client, 'data')
-  client.write(Buffer.concat([frames.goAway(0, 3, ''), frames.goAway(0, 1, 'no cause')]))
+  client.write(
+    Buffer.concat([frames.goAway(0, FLOW_CONTROL_ERROR, ''), frames.goAway(0, PROTOCOL_ERROR, 'no cause')]),
+  )
   await expect.poll(() => lane.tally.strange).toHaveLength(1)
   expect(lane.tally.earned).toEqual({ 'the server exceeded the window of a stream': 1 })
   expect(lane.tally.strange[0]).toContain('no cause')

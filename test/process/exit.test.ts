@@ -10,10 +10,10 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { frames } from '../../src/testing/frames.ts'
 import { runNode } from '../support/clients/child.ts'
+import { NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { DnsServer } from '../support/servers/dns-server.ts'
-import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const children = new URL('./children/', import.meta.url)
 const CHILDREN = [
@@ -60,11 +60,6 @@ function toFacts(line: string): Record<string, unknown> {
   const facts: unknown = JSON.parse(line)
   if (typeof facts !== 'object' || facts === null) throw new Error(`The child reported ${line}`)
   return { ...facts }
-}
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
 }
 
 /** Settles after some round trips to the client, in which its event loop has turned as often. */
@@ -226,7 +221,7 @@ describe('a process', () => {
       const port = await listen((socket) => {
         connections++
         // It retires each connection unused, and closes it.
-        socket.end(Buffer.concat([frames.settings(), frames.goAway(0, 0)]))
+        socket.end(Buffer.concat([frames.settings(), frames.goAway(0, NO_ERROR)]))
         socket.resume()
       })
       const [facts] = await runChild('unconnected', 'lost again and again', `http://127.0.0.1:${port}`)
@@ -251,8 +246,6 @@ describe('a process', () => {
   })
 
   describe('whose request is refused', () => {
-    const REFUSED_STREAM = 7
-
     it('stays while it waits before it is sent again', async () => {
       const peer = await startPeer({ onComplete: (stream) => stream.reset(REFUSED_STREAM) })
       const heard = await runChild('refused', 'settled', peer.origin)

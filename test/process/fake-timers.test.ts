@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runNode } from '../support/clients/child.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { startServer } from '../support/servers/server.ts'
 import { BASICS } from './children/basics.ts'
 
@@ -38,8 +39,6 @@ beforeAll(async () => {
 })
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
-
-const REFUSED_STREAM = 7
 
 async function start(): Promise<string> {
   const refused = new WeakSet()

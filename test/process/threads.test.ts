@@ -5,15 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
 import { runNode } from '../support/clients/child.ts'
 import { ENGINES } from '../support/clients/engines.ts'
-import type { StreamListener } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const toPath = bundle({ threads: new URL('./children/threads.ts', import.meta.url) })
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
 
 /** The lines of a program that ended by itself, without an error. */
 async function run(name: string, ...args: string[]): Promise<string[]> {

@@ -1,11 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { CANCEL, ENHANCE_YOUR_CALM, NO_ERROR } from '../support/peers/error-codes.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 
-const ENHANCE_YOUR_CALM = 11
-const CANCEL = 8
 const MEGABYTE = 1_000_000
 
 /** Repeats a step until it is too much. @returns how often it was accepted */
@@ -222,9 +221,9 @@ describe('frames that count for all open streams', () => {
     const rig = startMany(2_000)
     const above = vi.spyOn(StreamTable.prototype, 'above')
     try {
-      flood(rig, 1_000, () => frames.goAway(2 ** 31 - 1, 0))
+      flood(rig, 1_000, () => frames.goAway(2 ** 31 - 1, NO_ERROR))
       expect(above.mock.calls).toHaveLength(1)
-      rig.receive(frames.goAway(3_001, 0))
+      rig.receive(frames.goAway(3_001, NO_ERROR))
       expect(above.mock.calls).toHaveLength(2)
     } finally {
       above.mockRestore()
@@ -384,7 +383,7 @@ describe('frames that are charged by their size', () => {
     const rig = new Rig()
     rig.receive(frames.settings([Setting.MAX_CONCURRENT_STREAMS, 2_000]))
     for (let count = 0; count < 2_000; count++) rig.open()
-    expect(flood(rig, 2_000, (count) => frames.goAway(4_000 - count, 0))).toBeLessThan(200)
+    expect(flood(rig, 2_000, (count) => frames.goAway(4_000 - count, NO_ERROR))).toBeLessThan(200)
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 })

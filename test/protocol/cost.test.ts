@@ -4,6 +4,7 @@ import { ClientConnection } from '../../src/protocol/connection.ts'
 import type { StreamListener } from '../../src/protocol/stream.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import { toWindows } from './support/windows.ts'
 
 /**
@@ -15,7 +16,6 @@ import { toWindows } from './support/windows.ts'
 /** Streams that are open besides the one that gets the frames: a pass over all of them has to be seen. */
 const OTHERS = 1_000
 const CHUNK = 65_536
-const CANCEL = 8
 const REQUEST = [':method', 'GET', ':scheme', 'http', ':authority', 'localhost', ':path', '/']
 
 /** Four times as many frames may cost this many times as much. */

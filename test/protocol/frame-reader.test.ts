@@ -4,6 +4,7 @@ import type { ConnectionFrameListener } from '../../src/protocol/frame-reader.ts
 import { FrameReader } from '../../src/protocol/frame-reader.ts'
 import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import { Flag, frames, Type, toFrames } from '../../src/testing/frames.ts'
+import { CANCEL, NO_ERROR } from '../support/peers/error-codes.ts'
 import { lacksNghttpd, startNghttpd } from '../support/servers/nghttpd.ts'
 import { Random } from './hpack/support.ts'
 import { cutAt, cutAtRandom, EventLog, read } from './support/event-log.ts'
@@ -188,7 +189,7 @@ describe('the bytes that a reader hands on', () => {
   })
 
   it('of a GOAWAY’s debug data › are a copy, which pins no chunk', () => {
-    const chunk = Buffer.concat([frames.settings(), frames.goAway(1, 0, 'why')])
+    const chunk = Buffer.concat([frames.settings(), frames.goAway(1, NO_ERROR, 'why')])
     const keeper = new Keeper()
     new FrameReader(keeper, keeper).receive(chunk)
     chunk.fill(0)
@@ -212,8 +213,8 @@ describe('the two listeners of a reader', () => {
         frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)),
         frames.ping(Buffer.from('12345678')),
         frames.frame(0xbe, 0, 1),
-        frames.reset(1, 8),
-        frames.goAway(1, 0),
+        frames.reset(1, CANCEL),
+        frames.goAway(1, NO_ERROR),
       ]),
     )
     expect(streams.lines).toEqual([

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FrameBudget } from '../../src/protocol/limits.ts'
 import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
+import { CANCEL, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { Rig } from './support/rig.ts'
 
 /** How many frames without effect the budget allows, at most, before one is too many. */
@@ -80,12 +81,12 @@ describe('a flood', () => {
     ['an ACK of a PING that was never sent', frames.ping(Buffer.alloc(8, 1), Flag.ACK)],
     ['empty DATA', frames.data(1, '')],
     ['DATA of padding alone', PADDING_ALONE],
-    ['RST_STREAM of a stream that is closed', frames.reset(3, 8)],
+    ['RST_STREAM of a stream that is closed', frames.reset(3, CANCEL)],
     ['PRIORITY', frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5))],
     ['WINDOW_UPDATE', frames.windowUpdate(1, 1)],
     ['WINDOW_UPDATE of the connection', frames.windowUpdate(0, 1)],
     ['frames of an unknown type', frames.frame(0xbe, 0, 0)],
-    ['GOAWAY', frames.goAway(5, 0)],
+    ['GOAWAY', frames.goAway(5, NO_ERROR)],
     ['DATA of a stream that was reset', frames.frame(Type.DATA, 0, 3)],
     ['HEADERS of a stream that was reset', frames.response(3)],
   ])('of %s › ends the connection with ENHANCE_YOUR_CALM within 10,000 frames', (_name, frame) => {
@@ -160,7 +161,7 @@ describe('unusual but legal traffic', () => {
     rig.receive(frames.settings())
     for (let round = 0; round < 10; round++) {
       const streams = Array.from({ length: 1_000 }, () => rig.open())
-      rig.receive(Buffer.concat(streams.map(({ id }) => frames.reset(id, 7))))
+      rig.receive(Buffer.concat(streams.map(({ id }) => frames.reset(id, REFUSED_STREAM))))
     }
     expect(rig.faults).toEqual([])
   })

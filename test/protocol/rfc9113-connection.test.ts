@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { Flag as FrameFlag, frames as wire } from '../../src/testing/frames.ts'
+import { CANCEL, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, heard, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 import {
   Dialogue,
@@ -15,8 +16,6 @@ import {
 } from './support-connection.ts'
 
 const { END_STREAM } = Flag
-const NO_ERROR = 0
-const CANCEL = 8
 const OPTIONS = { engine: 'wire', ...PATIENT } as const
 
 describe('the preface', () => {
@@ -208,7 +207,7 @@ describe('GOAWAY', () => {
 describe('a request without a response', () => {
   it('RFC 9113 §8.7: is sent again after REFUSED_STREAM, a POST, too', async () => {
     const peer = await startPeer({
-      onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(7) : stream.respond()),
+      onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(REFUSED_STREAM) : stream.respond()),
     })
     const call = ask(startHarness(peer, OPTIONS), 'POST /')
     await call.settled

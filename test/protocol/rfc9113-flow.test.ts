@@ -1,6 +1,7 @@
 /** RFC 9113 §5.2 and §6.9: flow control, of what the client sends and of what it receives. */
 
 import { describe, expect, it } from 'vitest'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import {
   Dialogue,
   expectConnectionError,
@@ -208,7 +209,7 @@ describe('what the client receives', () => {
   })
 
   const LOST = [
-    { what: 'on a stream that was reset', before: [frames.reset(1, 8)], code: null },
+    { what: 'on a stream that was reset', before: [frames.reset(1, CANCEL)], code: null },
     {
       what: 'on a stream that the server had ended',
       before: [response(1, 200, END_STREAM)],

@@ -4,6 +4,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../../src/testing/hpack.ts'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import {
   Dialogue,
   expectConnectionError,
@@ -112,11 +113,11 @@ describe('PRIORITY', () => {
 
 describe('RST_STREAM', () => {
   it('RFC 9113 §6.4: on stream 0 is PROTOCOL_ERROR', () => {
-    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', frames.reset(0, 8))
+    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', frames.reset(0, CANCEL))
   })
 
   it.each([3, 5, 99])('RFC 9113 §6.4: on an idle stream is PROTOCOL_ERROR (%i)', (id) => {
-    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', frames.reset(id, 8))
+    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', frames.reset(id, CANCEL))
   })
 
   it.each([0, 3, 5])('RFC 9113 §6.4: of another length than 4 is FRAME_SIZE_ERROR (%i)', (length) => {

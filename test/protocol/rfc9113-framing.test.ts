@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../../src/testing/hpack.ts'
+import { CANCEL, NO_ERROR } from '../support/peers/error-codes.ts'
 import {
   Dialogue,
   expectConnectionError,
@@ -22,11 +23,11 @@ const ANY_FRAME = [
   { type: 'DATA', bytes: frames.data(1, 'x') },
   { type: 'HEADERS', bytes: response(1, 200) },
   { type: 'PRIORITY', bytes: frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)) },
-  { type: 'RST_STREAM', bytes: frames.reset(1, 8) },
+  { type: 'RST_STREAM', bytes: frames.reset(1, CANCEL) },
   { type: 'SETTINGS', bytes: frames.settings() },
   { type: 'PUSH_PROMISE', bytes: frames.frame(Type.PUSH_PROMISE, END_HEADERS, 1, uint32(2)) },
   { type: 'PING', bytes: frames.ping() },
-  { type: 'GOAWAY', bytes: frames.goAway(0, 0) },
+  { type: 'GOAWAY', bytes: frames.goAway(0, NO_ERROR) },
   { type: 'WINDOW_UPDATE', bytes: frames.windowUpdate(1, 1) },
   { type: 'an unknown type', bytes: frames.frame(UNKNOWN_TYPE, 0, 1) },
 ]

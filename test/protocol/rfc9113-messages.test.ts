@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/testing/hpack.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { Dialogue, expectStreamError, Flag, frames, response, Setting } from './support-connection.ts'
 
 const { END_STREAM } = Flag
@@ -82,7 +83,7 @@ describe('a response', () => {
     dialogue.hears(frames.settings([Setting.INITIAL_WINDOW_SIZE, 1]))
     dialogue.send(stream, 'much of a body')
     expect(
-      dialogue.hears(response(1, 413), frames.data(1, 'too much', END_STREAM), frames.reset(1, 0)),
+      dialogue.hears(response(1, 413), frames.data(1, 'too much', END_STREAM), frames.reset(1, NO_ERROR)),
     ).toEqual([])
     expect(stream.events).toEqual(['response 413', 'data too much, the end', 'reset NO_ERROR'])
     expect([stream.phase, stream.state, stream.isSending]).toEqual(['whole', 'closed', false])

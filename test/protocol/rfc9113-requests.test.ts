@@ -11,9 +11,8 @@ import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { PROTOCOL_ERROR } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
-
-const PROTOCOL_ERROR = 1
 
 /** A peer and a client of engine `wire`. */
 async function start(script: ConnectionScript = SERVE) {

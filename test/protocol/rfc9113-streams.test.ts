@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../../src/testing/hpack.ts'
+import { CANCEL, NO_ERROR } from '../support/peers/error-codes.ts'
 import type { RecordingStream } from './support-connection.ts'
 import {
   Dialogue,
@@ -15,7 +16,6 @@ import {
 } from './support-connection.ts'
 
 const { END_HEADERS, END_STREAM } = Flag
-const CANCEL = 8
 
 describe('an idle stream', () => {
   const KINDS = [
@@ -97,7 +97,7 @@ describe('a stream that the server has ended', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     dialogue.hears(response(1, 200, END_STREAM))
-    expect(dialogue.hears(frames.windowUpdate(1, 10), frames.reset(1, 0))).toEqual([])
+    expect(dialogue.hears(frames.windowUpdate(1, 10), frames.reset(1, NO_ERROR))).toEqual([])
     expect([stream.events, dialogue.events]).toEqual([['response 200, the end'], []])
   })
 })

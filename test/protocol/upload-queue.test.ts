@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 
@@ -373,7 +374,7 @@ describe('uploads that the connection window limits', () => {
         how: 'ends with trailers',
         end: (rig: Rig, first: HeardStream): void => rig.http2.sendTrailers(first, ['a', 'b']),
       },
-      { how: 'is reset by the peer', end: (rig: Rig): void => rig.receive(frames.reset(1, 8)) },
+      { how: 'is reset by the peer', end: (rig: Rig): void => rig.receive(frames.reset(1, CANCEL)) },
     ])('until that one $how › get the rest of the window, and are flushed', ({ end }) => {
       const rig = start(1_000_000, DEFAULT_WINDOW)
       const [first, second] = open(rig, 2) as [HeardStream, HeardStream]

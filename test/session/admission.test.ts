@@ -1,8 +1,9 @@
 /** A new call is opened at once when no other call waits, and keeps its place behind those that do. */
 
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Setting } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { Reentrant, Scene } from './reentrance-scene.ts'
@@ -11,8 +12,7 @@ describe.each(ENGINES)('a new call, on engine %s', (engine) => {
   /** A client whose connection is there, to a peer that takes one stream at a time. */
   async function begin(): Promise<Scene> {
     const peer = await startPeer({ ...SERVE, settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]] })
-    const client = new Client(peer.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
     const scene = new Scene(client, peer)
     scene.ask('GET /warm')
     await scene.settle()

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, install, uninstall } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { EarlyRoute, Ending, Moment } from '../support/servers/early-server.ts'
 import { EARLY_ROUTES, MOMENTS, TEXT, toPath } from '../support/servers/early-server.ts'
 import { listen } from '../support/servers/listen.ts'
@@ -138,8 +139,7 @@ async function playAll(
   const origin = await start()
   for (const moment of moments) {
     for (const ending of endings) {
-      const agent = new Agent(options)
-      onTestFinished(() => agent.destroy())
+      const agent = destroyWithTest(new Agent(options))
       install(agent)
       try {
         await play(`${origin}${toPath(moment, ending)}`, moment, ending)

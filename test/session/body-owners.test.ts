@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Agent, fetch, install, uninstall } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Fate, SourceKind } from '../support/clients/owned-sources.ts'
 import { makeFile, removeFile, SOURCES } from '../support/clients/owned-sources.ts'
 import { Recorder } from '../support/clients/recorder.ts'
@@ -111,8 +112,7 @@ describe.each(EARLY_ROUTES)('the source of a body, on $name', (route) => {
       // The ways differ in what they do with the response: one of them meets all moments.
       for (const moment of way === 'request()' ? MOMENTS : (['within'] as const)) {
         for (const ending of endings.filter(({ isResponse }) => isResponse || way !== BUILTIN)) {
-          const agent = new Agent(options)
-          onTestFinished(() => agent.destroy())
+          const agent = destroyWithTest(new Agent(options))
           const fate = toFate(moment, ending)
           const extent = moment === 'after' ? 'whole' : 'endless'
           try {

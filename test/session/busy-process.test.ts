@@ -1,12 +1,13 @@
 import { createServer } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServerOptions } from '../../src/testing/fault-options.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
@@ -47,8 +48,7 @@ describe.each(ENGINES)('a process that is busy for longer than a limit, on engin
       onComplete: (stream) => void (stream.path === '/first' ? stream.respond() : streams.push(stream)),
     }
     const peer = await startPeer(script)
-    const client = new Client(peer.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
     await (await client.request({ ...GET, path: '/first' })).body.dump()
     const call = new Recorder()
     client.dispatch({ ...GET, ...limit }, call)
@@ -110,8 +110,7 @@ describe.each(ENGINES)('a process that is busy for longer than a limit, on engin
   describe('of connectTimeout', () => {
     /** A call whose connection is made while the process is busy. */
     async function dispatch(origin: string, connect: ClientOptions['connect'] = {}) {
-      const client = new Client(origin, { engine, connectTimeout: LIMIT, connect })
-      onTestFinished(() => client.destroy())
+      const client = destroyWithTest(new Client(origin, { engine, connectTimeout: LIMIT, connect }))
       const call = new Recorder()
       client.dispatch(GET, call)
       await Promise.resolve()

@@ -12,6 +12,7 @@ import { errors, Pool } from '../../src/index.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { Field } from '../../src/testing/hpack.ts'
 import type { DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { PATIENT, startPeer } from '../support/peers/peer-rig.ts'
@@ -33,8 +34,7 @@ class Call extends Recorder {
 }
 
 function toPool(origin: string, engine: 'node' | 'wire'): Pool {
-  const pool = new Pool(origin, { ...PATIENT, engine, connections: 1, fallback: null })
-  onTestFinished(() => pool.destroy())
+  const pool = destroyWithTest(new Pool(origin, { ...PATIENT, engine, connections: 1, fallback: null }))
   return pool
 }
 

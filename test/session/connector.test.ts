@@ -18,13 +18,7 @@ import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import type { SocketServer } from '../support/servers/listen.ts'
 import { listen } from '../support/servers/listen.ts'
-import type { StreamListener } from '../support/servers/server.ts'
-import { startServer, toCertificate } from '../support/servers/server.ts'
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
+import { serveHello, startServer, toCertificate } from '../support/servers/server.ts'
 
 /** A server that accepts connections and never sends anything. */
 function startSilent(): Promise<SocketServer & { server: Server }> {

@@ -5,6 +5,7 @@ import { MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { CANCEL, ENHANCE_YOUR_CALM, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import {
   ask,
   SERVE,
@@ -15,11 +16,6 @@ import {
   toOutcomes,
 } from '../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../support/peers/peer-tls.ts'
-
-const NO_ERROR = 0
-const REFUSED_STREAM = 7
-const CANCEL = 8
-const ENHANCE_YOUR_CALM = 11
 
 /** What the peer can say of a stream without an answer to it, and whether it thereby has accepted the stream. */
 const WORDS: Readonly<Record<string, { isAcceptance: boolean; say(stream: FaultStream): void }>> = {

@@ -9,6 +9,7 @@ import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ENHANCE_YOUR_CALM } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../support/peers/peer-tls.ts'
 
@@ -22,7 +23,6 @@ const SLACK = 100
 const LOOKS = 4
 const STREAM_WINDOW = 2 ** 31 - 1
 const CONNECTION_WINDOW = 2 ** 30
-const ENHANCE_YOUR_CALM = 11
 /** More than a socket takes that isn't read. */
 const LARGE = 64 * 1_024 * 1_024
 

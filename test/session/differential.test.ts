@@ -7,6 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import type { CallSeen, KnownDifference } from './differential/compare.ts'
 import {
   hasDeclinedLength,
@@ -29,8 +30,6 @@ const AT_ONCE = 4
 
 /** The seed of the only scene to be played; NaN for all of them. */
 const ONLY = Number(process.env.SEED ?? Number.NaN)
-
-const REFUSED_STREAM = 7
 
 /** Whether the peer says, of this call or of several, that it hasn't processed it. */
 function isRefused(plan: Plan, index: number): boolean {

@@ -1,19 +1,17 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { ENHANCE_YOUR_CALM, NO_ERROR } from '../support/peers/error-codes.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
-
-const NO_ERROR = 0
-const ENHANCE_YOUR_CALM = 11
 
 describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine) => {
   /** The arguments of the `disconnect` event of a client whose one request got its response. */
   async function toDisconnect(onComplete: ConnectionScript['onComplete']): Promise<errors.DodiciError> {
     const peer = await startPeer({ ...SERVE, ...(onComplete === undefined ? {} : { onComplete }) })
-    const client = new Client(peer.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
     const disconnected = once(client, 'disconnect')
     const { body } = await client.request({ path: '/', method: 'GET' })
     await body.text()

@@ -7,9 +7,8 @@ import type { DispatchController } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { PausingRecorder } from '../support/clients/recorder.ts'
+import { INTERNAL_ERROR } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
-
-const INTERNAL_ERROR = 2
 
 type Break = (stream: FaultStream, connection: FaultConnection) => void
 

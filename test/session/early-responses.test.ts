@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import { frames } from '../../src/testing/frames.ts'
 import type { ReadableStreamLike } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../support/peers/peer-tls.ts'
@@ -80,8 +81,7 @@ describe.each(ENGINES)('an early response to an upload, on engine %s', (engine) 
       Object.keys(SOURCES),
     )("of one of node's web streams, made of %s › is the outcome, and nothing is uncaught", async (kind) => {
       const { origin, ca } = await startStrict()
-      const client = new Client(origin, { engine, connect: { ca } })
-      onTestFinished(() => client.destroy())
+      const client = destroyWithTest(new Client(origin, { engine, connect: { ca } }))
       for (let round = 0; round < ROUNDS; round++) {
         const body = Readable.toWeb(Readable.from(SOURCES[kind]?.() ?? [], { objectMode: false }))
         expect(await WAYS[way]?.(client, origin, body as ReadableStreamLike)).toBe(`413 ${TEXT}`)

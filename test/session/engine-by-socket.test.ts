@@ -7,6 +7,7 @@ import { Client, errors, ProxyAgent } from '../../src/index.ts'
 import { PairedDuplex } from '../../src/testing/duplex-pair.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { Connector, EngineName } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import {
   REFUSED_DUPLEX,
   SERVE,
@@ -111,8 +112,9 @@ describe.each(YIELDED)('when a connect function yields $what', ({ isTls = false,
   async function start(engine: EngineName | undefined) {
     const { options, ca } = await toTlsPeer()
     const peer = await startPeer(SERVE, isTls ? options : {})
-    const client = new Client(peer.origin, { engine, connect: toConnector(peer, ca), fallback: null })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(
+      new Client(peer.origin, { engine, connect: toConnector(peer, ca), fallback: null }),
+    )
     return { peer, client }
   }
 
@@ -157,8 +159,7 @@ describe('a client that names no engine, and whose connect function yields now a
     ])
     const ways = [toConnector(peer), toSocketConnector(peer)]
     const connect: Connector = (options, callback) => ways.shift()?.(options, callback)
-    const client = new Client(peer.origin, { connect, fallback: null })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { connect, fallback: null }))
     const engines: unknown[] = []
     client.on('connect', () => engines.push(client.stats.sessions.at(-1)?.engine))
     for (let call = 0; call < 2; call++) await (await client.request(GET)).body.dump()

@@ -8,6 +8,14 @@ import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import {
+  CANCEL,
+  ENHANCE_YOUR_CALM,
+  HTTP_1_1_REQUIRED,
+  INTERNAL_ERROR,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+} from '../support/peers/error-codes.ts'
+import {
   ask,
   heard,
   SERVE,
@@ -16,13 +24,6 @@ import {
   toOutcome,
   toOutcomes,
 } from '../support/peers/peer-rig.ts'
-
-const NO_ERROR = 0
-const PROTOCOL_ERROR = 1
-const INTERNAL_ERROR = 2
-const CANCEL = 8
-const ENHANCE_YOUR_CALM = 11
-const HTTP_1_1_REQUIRED = 13
 
 const WHAT = ['GET /0', 'POST /1', 'GET /2', 'POST /3'] as const
 

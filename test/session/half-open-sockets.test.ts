@@ -2,6 +2,7 @@ import type { LookupFunction, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors, ProxyAgent } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { listen } from '../support/servers/listen.ts'
 
@@ -68,8 +69,7 @@ describe.each(ENGINES)('a lookup that gives an empty list, on engine %s', (engin
     'https:',
   ])('for an %s origin › is a ConnectError of the call, and of the next', async (protocol) => {
     const lookup: LookupFunction = (_hostname, _options, callback) => callback(null, [])
-    const client = new Client(`${protocol}//origin.test`, { engine, connect: { lookup } })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(`${protocol}//origin.test`, { engine, connect: { lookup } }))
     for (let round = 0; round < 2; round++) {
       const error = await client.request({ path: '/', method: 'GET' }).catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(errors.ConnectError)

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
-const NO_ERROR = 0
 
 /** With 1 the reader holds the response back from the first piece on. */
 const HIGH_WATER_MARKS = [1, 65_536]
@@ -16,8 +17,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   /** Responds to a GET, and gives the body, unread, once the client has heard all of the response. */
   async function ask(highWaterMark: number, toResponse: (streamId: number) => Buffer[]) {
     const peer = await startPeer({ onRequest: ({ id }, connection) => connection.write(...toResponse(id)) })
-    const client = new Client(peer.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
     const { body } = await client.request({ ...GET, highWaterMark })
     const connection = peer.connection(0)
     await connection.ping()
@@ -81,8 +81,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       frames.data(id, 'bbbbb', Flag.END_STREAM),
     ]
     const peer = await startPeer({ onRequest: (stream, connection) => connection.write(...toEnded(stream)) })
-    const client = new Client(peer.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
     const endless = new Readable({ read() {} })
     const letGo = once(endless, 'close')
     endless.push('part')

@@ -6,6 +6,7 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import { FakeFallback, respondTo, toFields } from '../support/clients/fallback-fake.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { HTTP_1_1_REQUIRED, NO_ERROR } from '../support/peers/error-codes.ts'
 import {
   ask,
   PATIENT,
@@ -15,9 +16,6 @@ import {
   toOutcome,
   toOutcomes,
 } from '../support/peers/peer-rig.ts'
-
-const HTTP_1_1_REQUIRED = 13
-const NO_ERROR = 0
 
 /** Refuses what is under `/old`, and responds to everything else. */
 const REQUIRE: ConnectionScript = {

@@ -8,11 +8,8 @@ import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { begin, FakeFallback, respondTo } from '../support/clients/fallback-fake.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
+import { HTTP_1_1_REQUIRED, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
-
-const NO_ERROR = 0
-const REFUSED_STREAM = 7
-const HTTP_1_1_REQUIRED = 13
 
 const TEXT = 'all of it'
 const LENGTH = { 'content-length': String(TEXT.length) }

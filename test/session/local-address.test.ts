@@ -1,9 +1,10 @@
 import type { Http2Server } from 'node:http2'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { connect as connectSocket } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions, ConnectorOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
@@ -32,8 +33,7 @@ const lookup: LookupFunction = (_hostname, { all, family }, callback) => {
 }
 
 async function ask(origin: string, options: ClientOptions): Promise<string[]> {
-  const client = new Client(origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin, options))
   const { body } = await client.request({ path: '/', method: 'GET' })
   return (await body.text()).split(' ')
 }
@@ -109,8 +109,7 @@ describe('localAddress of an Agent', () => {
     const remotes: unknown[] = []
     const { origin, ca, server } = await startHttp1()
     server.on('connection', (socket) => remotes.push(socket.remoteAddress))
-    const agent = new Agent({ ...given, connect: { ca, ...given.connect } })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ ...given, connect: { ca, ...given.connect } }))
     const options = { origin, path: '/', method: 'GET' }
     for (const { body } of await Promise.all([agent.request(options), agent.request(options)]))
       await body.dump()

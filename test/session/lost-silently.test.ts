@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { PairedDuplex } from '../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer, toConnector } from '../support/peers/peer-rig.ts'
@@ -20,8 +21,7 @@ async function start() {
       if (error === null && socket !== null) callback(null, socket)
       else callback(error ?? new Error('There is no socket'), null)
     })
-  const client = new Client(peer.origin, { engine: 'wire', connect, fallback: null })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin, { engine: 'wire', connect, fallback: null }))
   const first = new Recorder()
   client.dispatch(POST, first)
   await first.settled

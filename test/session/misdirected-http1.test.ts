@@ -1,7 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { TakenRequest } from '../support/clients/fallback-fake.ts'
 import { begin, FakeFallback, Http1Harness, respondTo } from '../support/clients/fallback-fake.ts'
 import { Recorder } from '../support/clients/recorder.ts'
@@ -18,8 +19,7 @@ async function start(times: number) {
     },
     { tls: false },
   )
-  const agent = new Agent()
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent())
   return { server, agent, origin: server.origin }
 }
 

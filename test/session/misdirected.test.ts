@@ -9,6 +9,7 @@ import type { Connector, DispatchOptions } from '../../types/index.ts'
 import { FakeFallback } from '../support/clients/fallback-fake.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { CANCEL, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import {
   ask,
   PATIENT,
@@ -18,9 +19,6 @@ import {
   startPeer,
   toOutcomes,
 } from '../support/peers/peer-rig.ts'
-
-const CANCEL = 8
-const REFUSED_STREAM = 7
 
 function misdirect(stream: FaultStream): void {
   stream.head(421)

@@ -12,6 +12,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Pool, ProxyAgent } from '../../src/index.ts'
 import { MAX_AGES } from '../../src/session/origin-memory.ts'
 import type { DispatchOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { sample } from '../support/clocks/sample.ts'
@@ -189,8 +190,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   it('a request that needs HTTP/1.1 fails on a server of HTTP/2 alone, and is offered nothing else', async () => {
     const fleet = await startFleet(() => 'h2')
-    const client = new Client(fleet.origin, { engine, connect: { ca: fleet.ca } })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(fleet.origin, { engine, connect: { ca: fleet.ca } }))
     const upgraded = client.upgrade({ path: '/', method: 'GET', protocol: 'chat' })
     await expect(upgraded).rejects.toMatchObject({ processed: 'no' })
     expect(fleet.spoken.filter((spoken) => spoken === null)).toHaveLength(1)

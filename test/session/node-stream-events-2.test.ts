@@ -8,10 +8,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import { watchNodeStreams } from '../support/clients/node-streams.ts'
+import { INTERNAL_ERROR } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../support/peers/peer-tls.ts'
-
-const INTERNAL_ERROR = 2
 
 /** A connection that is no socket: below it node reads several frames in one turn, and all of its ticks come behind. */
 class Relay extends Duplex {

@@ -8,11 +8,9 @@ import type { Field } from '../../src/testing/hpack.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { watchNodeStreams } from '../support/clients/node-streams.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { CANCEL, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
-const CANCEL = 8
 /** A tunnel that no server of ours would have to make. */
 const CONNECT = { method: 'CONNECT', path: 'example.com:443' } as const
 
@@ -120,7 +118,7 @@ describe('header fields on the wire', () => {
     'a factory',
   ])('are the same when a request with a body of %s is sent again', async (kind) => {
     const peer = await startPeer({
-      onComplete: (stream) => (peer.requests.length < 3 ? stream.reset(7) : stream.respond()),
+      onComplete: (stream) => (peer.requests.length < 3 ? stream.reset(REFUSED_STREAM) : stream.respond()),
     })
     const body = kind === 'bytes' ? 'body' : () => 'body'
     const call = ask(startHarness(peer, {}), 'PUT /', { headers, body })

@@ -8,10 +8,8 @@ import type { DispatchController, IncomingHttpHeaders, RequestBody } from '../..
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
-
-const NO_ERROR = 0
-const REFUSED_STREAM = 7
 
 /** A body that can be read only once, and how often a reader has begun. */
 interface OneShot {

@@ -8,14 +8,10 @@ import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ENHANCE_YOUR_CALM, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { DEAF, startPeer } from '../support/peers/peer-rig.ts'
 import type { StreamListener, TestServer } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 describe.each(ENGINES)('a call on engine %s', (engine) => {
   function start(server: TestServer, options: ClientOptions = {}, clock?: FakeClock): Harness {
@@ -86,7 +82,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       const server = await startServer((stream, headers) => {
         methods.push(headers[':method'])
         if (methods.length > 2) serveHello(stream, headers)
-        else stream.close(7)
+        else stream.close(REFUSED_STREAM)
       })
       const harness = start(server)
       const call = harness.dispatch({ method: 'POST', body: 'once more' })
@@ -96,7 +92,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     })
 
     it('with REFUSED_STREAM is not sent again when its body cannot be read again', async () => {
-      const harness = start(await startServer((stream) => stream.close(7)))
+      const harness = start(await startServer((stream) => stream.close(REFUSED_STREAM)))
       const call = harness.dispatch({ method: 'POST', body: Readable.from(['gone']) })
       await call.settled
       expect(call.error).toMatchObject({ processed: 'no', http2ErrorCode: 7, attempts: 1 })
@@ -107,7 +103,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       const harness = start(
         await startServer((stream) => {
           streams++
-          stream.close(7)
+          stream.close(REFUSED_STREAM)
         }),
       )
       const call = harness.dispatch()
@@ -134,7 +130,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
         await startFirst((stream) => {
           stream.respond({ ':status': 200, 'content-length': '10' })
           Object.defineProperty(stream, 'end', { value: () => stream })
-          stream.write('half', () => stream.close(0))
+          stream.write('half', () => stream.close(NO_ERROR))
         }),
       )
       const call = harness.dispatch()
@@ -162,7 +158,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     it('by GOAWAY with an error fails with its code and its debug data', async () => {
       const harness = start(
         await startFirst((stream) => {
-          stream.session?.goaway(11, 0x7fffffff, Buffer.from('too much'))
+          stream.session?.goaway(ENHANCE_YOUR_CALM, 0x7fffffff, Buffer.from('too much'))
           setImmediate(() => stream.session?.destroy())
         }),
       )

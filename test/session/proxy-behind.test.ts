@@ -15,6 +15,7 @@ import type { Dispatcher } from '../../src/index.ts'
 import { EnvHttpProxyAgent, errors, fetch, Pool, ProxyAgent } from '../../src/index.ts'
 import type { ProxyAgentOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { HTTP_1_1_REQUIRED } from '../support/peers/error-codes.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
@@ -22,7 +23,6 @@ import type { AskedTunnel, TunnelProxy } from '../support/servers/tunnel-proxy.t
 import { KINDS, startTunnelProxy } from '../support/servers/tunnel-proxy.ts'
 
 const SECRET = 's3cr3t'
-const HTTP_1_1_REQUIRED = 13
 const HTTP_KINDS = KINDS.filter((kind) => kind !== 'SOCKS5')
 
 /** A server of HTTP/2 and HTTP/1.1, by ALPN. Where a redirect leads to is in its query. */

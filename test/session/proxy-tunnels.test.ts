@@ -12,8 +12,10 @@ import { HttpTunnels } from '../../src/proxy/http-tunnels.ts'
 import { toProxyOptions } from '../../src/proxy/proxy-options.ts'
 import { toTunnelConnector } from '../../src/proxy/tunnel-connector.ts'
 import type { Connector, ProxyAgentOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import {
   PATIENT,
   REFUSED_DUPLEX,
@@ -308,7 +310,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       const server = await startServer(serve, { tls: true })
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         const { session, id } = tunnel.link as ServerHttp2Stream
-        if (proxy.asked.length === 2) session?.goaway(0, (id ?? 0) - 2)
+        if (proxy.asked.length === 2) session?.goaway(NO_ERROR, (id ?? 0) - 2)
         else tunnel.relay()
       })
       const agent = toAgent(proxy)
@@ -324,7 +326,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       const proxy = await startTunnelProxy('HTTP/2', (tunnel) => {
         const { session, id } = tunnel.link as ServerHttp2Stream
         if (proxy.asked.length > 1) return
-        session?.goaway(0, id)
+        session?.goaway(NO_ERROR, id)
         tunnel.relay()
       })
       const agent = toAgent(proxy)
@@ -448,8 +450,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
         if (error === null) callback(null, Object.assign(socket as Socket, watched) as Socket)
         else callback(error)
       })
-    const client = new Client(peer.origin, { engine, connect })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine, connect }))
     for (let round = 1; round <= 2; round++) {
       const { body } = await client.request({ path: '/', method: 'GET' })
       await body.dump()

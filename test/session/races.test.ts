@@ -14,13 +14,8 @@ import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { DEAF, startPeer } from '../support/peers/peer-rig.ts'
-import type { StreamListener, TestServer } from '../support/servers/server.ts'
-import { startServer } from '../support/servers/server.ts'
-
-const serveHello: StreamListener = (stream) => {
-  stream.respond({ ':status': 200 })
-  stream.end('hello')
-}
+import type { TestServer } from '../support/servers/server.ts'
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 async function useUpNodeIds(harness: Harness): Promise<void> {
   const emit = vi.spyOn(EventEmitter.prototype, 'emit')

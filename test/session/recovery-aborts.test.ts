@@ -1,8 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
@@ -86,8 +87,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
       onRequest: (stream) => stream.head(200),
     })
-    const client = new Client(peer.origin, options)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, options))
     const tunnels = await Promise.all(
       Array.from({ length: 700 }, () => client.connect({ path: 'example.test:80' })),
     )

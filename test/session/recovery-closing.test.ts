@@ -7,9 +7,9 @@ import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
-const REFUSED_STREAM = 7
 /** How long a peer may take to close its side, once no caller waits for its streams. */
 const LINGER = 1_000
 /** More than are reset at once. */

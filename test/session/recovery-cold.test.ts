@@ -5,10 +5,10 @@ import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const { MAX_CONCURRENT_STREAMS } = Setting
-const REFUSED_STREAM = 7
 const COUNT = 1_000
 /** RFC 9113 §6.5.2 recommends no limit below this: as many are sent before SETTINGS. */
 const BEFORE_SETTINGS = 100

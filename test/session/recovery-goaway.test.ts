@@ -6,11 +6,9 @@ import { MAX_STREAM_ID, Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ENHANCE_YOUR_CALM, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
-const NO_ERROR = 0
-const REFUSED_STREAM = 7
-const ENHANCE_YOUR_CALM = 11
 /** NGHTTP2_ERR_CALLBACK_FAILURE, -902, as Apache sends it. */
 const CALLBACK_FAILURE = 0xffff_fc7a
 

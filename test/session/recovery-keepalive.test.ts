@@ -7,13 +7,13 @@ import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { ENHANCE_YOUR_CALM } from '../support/peers/error-codes.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const INTERVAL = 10_000
 const TIMEOUT = 4_000
 /** Whether something was read is looked for a few times in an interval: so much later a PING may go out. */
 const SLACK = INTERVAL / 4 + 100
-const ENHANCE_YOUR_CALM = 11
 
 describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   const options: PoolOptions = {

@@ -4,21 +4,21 @@ import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 import type { Place } from './reentrance-scene.ts'
 import { listenOnce, NOTHING, PEER, PLACES, Reentrant, Scene } from './reentrance-scene.ts'
 
-const CANCEL = 8
 /** More than the stack could hold, a loop that opens streams in each of them. */
 const DEEP = 3_000
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   async function begin(options: ClientOptions = {}, script: ConnectionScript = PEER): Promise<Scene> {
     const peer = await startPeer(script)
-    const client = new Client(peer.origin, { engine, ...options })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine, ...options }))
     return new Scene(client, peer)
   }
 

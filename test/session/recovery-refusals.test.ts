@@ -5,6 +5,7 @@ import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import {
   ask,
   heard,
@@ -15,7 +16,6 @@ import {
   toOutcomes,
 } from '../support/peers/peer-rig.ts'
 
-const REFUSED_STREAM = 7
 /** How often one call may be refused. */
 const MOST = 8
 /** The second refusal is waited out for at least 50 ms, and no longer than 100. */

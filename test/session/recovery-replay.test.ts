@@ -4,6 +4,7 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const lost = (processed: string, attempts = 1) =>
@@ -117,7 +118,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
       {
         onComplete: (stream, connection) => {
           if (isRefused) connection.break()
-          else stream.reset(7)
+          else stream.reset(REFUSED_STREAM)
           isRefused = true
         },
       },

@@ -6,9 +6,9 @@ import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { ERROR_CODES } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
-const REFUSED_STREAM = 7
 /** One that no RFC knows. */
 const UNKNOWN = 0xbad
 
@@ -156,7 +156,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
         onRequest: (stream) => {
           stream.head(413, [['content-length', '3']])
           stream.end('too')
-          stream.reset(0)
+          stream.reset(NO_ERROR)
         },
       },
       SERVE,

@@ -8,6 +8,7 @@ import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const { MAX_CONCURRENT_STREAMS, HEADER_TABLE_SIZE, ENABLE_CONNECT_PROTOCOL } = Setting
@@ -96,7 +97,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
       const clock = new FakeClock()
       const script: ConnectionScript = {
         settings: [[MAX_CONCURRENT_STREAMS, 0]],
-        onComplete: (stream) => (isOpen ? stream.respond() : stream.reset(7)),
+        onComplete: (stream) => (isOpen ? stream.respond() : stream.reset(REFUSED_STREAM)),
       }
       let isOpen = false
       const peer = await startPeer(script)

@@ -7,9 +7,9 @@ import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
-const REFUSED_STREAM = 7
 const LIMIT = 10
 const COUNT = 1_000
 

@@ -10,8 +10,7 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { ClientOptions, Connector, DispatchOptions } from '../../types/index.ts'
 import { Recorder } from '../support/clients/recorder.ts'
-
-const CANCEL = 8
+import { CANCEL } from '../support/peers/error-codes.ts'
 
 type Hook = 'onRequestStart' | 'onRequestSent' | 'onBodySent' | 'onResponseStart' | 'onResponseEnd'
 type ErrorHook = 'onResponseError'

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
-import { startServer } from '../support/servers/server.ts'
-
-const REFUSED_STREAM = 7
+import { serveHello, startServer } from '../support/servers/server.ts'
 
 const POST = { path: '/', method: 'POST' } as const
 const GET = { path: '/', method: 'GET' } as const
@@ -17,8 +17,7 @@ const BLOCK = Buffer.alloc(65_536)
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   function toClient(origin: string, options: ClientOptions = {}): Client {
-    const client = new Client(origin, { engine, ...options })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, { engine, ...options }))
     return client
   }
 
@@ -96,10 +95,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const COUNT = 5_000
 
     it('whose body functions throw fail one by one, and their sibling gets its response', async () => {
-      const server = await startServer((stream) => {
-        stream.respond({ ':status': 200 })
-        stream.end('hello')
-      })
+      const server = await startServer(serveHello)
       const client = toClient(server.origin)
       const mine = new Error('mine')
       const recorders = Array.from({ length: COUNT }, () => new Recorder())
@@ -117,10 +113,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
 
     it('that end while their bodies are sent fail one by one, and their sibling gets its response', async () => {
-      const server = await startServer((stream) => {
-        stream.respond({ ':status': 200 })
-        stream.end('hello')
-      })
+      const server = await startServer(serveHello)
       const client = toClient(server.origin, { maxConcurrentStreams: 1 })
       const mine = new Error('mine')
       const recorders = Array.from({ length: COUNT }, () => new Recorder())

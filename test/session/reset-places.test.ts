@@ -10,8 +10,10 @@ import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
+import { CANCEL, INTERNAL_ERROR, NO_ERROR } from '../support/peers/error-codes.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 /** A turn of the event loop. */
@@ -155,7 +157,7 @@ describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (en
       act: (stream) => {
         stream.head(413)
         stream.end()
-        stream.reset(0)
+        stream.reset(NO_ERROR)
       },
       outcome: '',
     },
@@ -165,20 +167,20 @@ describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (en
       act: (stream) => {
         stream.head(413, { 'content-length': '3' })
         stream.data('big')
-        stream.reset(0)
+        stream.reset(NO_ERROR)
       },
       outcome: 'big',
     },
     {
       what: 'resets an upload without a response',
       call: 'POST /peer',
-      act: (stream) => stream.reset(8),
+      act: (stream) => stream.reset(CANCEL),
       outcome: 'StreamError code=8 attempts=1 stream=3',
     },
     {
       what: 'resets a request that is whole',
       call: 'GET /peer',
-      act: (stream) => stream.reset(2),
+      act: (stream) => stream.reset(INTERNAL_ERROR),
       outcome: 'StreamError code=2 attempts=1 stream=3',
     },
     {
@@ -291,8 +293,7 @@ describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (en
     await once(server, 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const pool = new Pool(`http://127.0.0.1:${port}`, { engine, connections: 1 })
-    onTestFinished(() => pool.destroy())
+    const pool = destroyWithTest(new Pool(`http://127.0.0.1:${port}`, { engine, connections: 1 }))
     const outcomes = { served: 0, late: 0, failed: [] as unknown[] }
     const caller = async (): Promise<void> => {
       for (let i = 0; i < 25; i++) {

@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import {
+  CANCEL,
+  ENHANCE_YOUR_CALM,
+  INTERNAL_ERROR,
+  NO_ERROR,
+  REFUSED_STREAM,
+} from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toConnector, toOutcomes } from '../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../support/peers/peer-tls.ts'
-
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
-const REFUSED_STREAM = 7
-const CANCEL = 8
-const ENHANCE_YOUR_CALM = 11
 
 const TRANSPORTS = ENGINES.flatMap((engine) =>
   (['TCP', 'TLS', 'a Duplex'] as const)

@@ -4,10 +4,8 @@ import { MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { INTERNAL_ERROR, NO_ERROR } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
-
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
 
 /** How a server retires a connection on which it has accepted so many requests. */
 interface Retirement {

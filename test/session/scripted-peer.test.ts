@@ -7,6 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, PREFACE, Type } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { REFUSED_DUPLEX, SERVE, startPeer, toConnector } from '../support/peers/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -17,8 +19,7 @@ describe.each([
 ] as const)('a connection of a peer without a socket, %s', (_what, options) => {
   async function start(scripts: ConnectionScript | readonly ConnectionScript[]) {
     const peer = await startPeer(scripts)
-    const client = new Client(peer.origin, { ...options, connect: toConnector(peer) })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { ...options, connect: toConnector(peer) }))
     return { peer, client }
   }
 
@@ -59,15 +60,14 @@ describe.each([
 
 it('a connection of a peer without a socket, on engine node, is refused before a byte is sent', async () => {
   const peer = await startPeer(SERVE)
-  const client = new Client(peer.origin, { engine: 'node', connect: toConnector(peer) })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin, { engine: 'node', connect: toConnector(peer) }))
   await expect(client.request(GET)).rejects.toMatchObject(REFUSED_DUPLEX)
   await peer.waitFor(() => peer.connection(0).isClosed)
   expect(peer.connection(0).frames).toEqual([])
 })
 
 describe('writeCut()', () => {
-  const BYTES = Buffer.concat([frames.settings([3, 100]), frames.ping(), frames.goAway(1, 0, 'why')])
+  const BYTES = Buffer.concat([frames.settings([3, 100]), frames.ping(), frames.goAway(1, NO_ERROR, 'why')])
 
   /** What a client reads, by the length of each piece. It sends its preface and nothing more. */
   async function read(...offsets: number[]): Promise<number[]> {

@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions, ConnectTlsOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { REFUSED_DUPLEX, startPeer, toConnector } from '../support/peers/peer-rig.ts'
 import { startHttp1 as startPlain } from '../support/servers/fallback-http1.ts'
@@ -48,8 +49,7 @@ function watchSockets(): () => { noDelay: unknown; keepAlive: unknown }[] {
 }
 
 async function get(origin: string, options: ClientOptions): Promise<string> {
-  const client = new Client(origin, options)
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin, options))
   const { body } = await client.request({ path: '/', method: 'GET' })
   return body.text()
 }
@@ -129,16 +129,17 @@ describe('when a connector yields a Duplex without such methods', () => {
 it('when a connector yields a socket whose methods throw, the fallback › fails the request with that error', async () => {
   const { origin } = await startPlain(undefined, { tls: false })
   const mine = new Error('mine')
-  const agent = new Agent({
-    connect: ({ port }, callback) => {
-      const socket = connectSocket(Number(port), 'localhost', () => {
-        socket.setNoDelay = () => {
-          throw mine
-        }
-        callback(null, socket)
-      })
-    },
-  })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(
+    new Agent({
+      connect: ({ port }, callback) => {
+        const socket = connectSocket(Number(port), 'localhost', () => {
+          socket.setNoDelay = () => {
+            throw mine
+          }
+          callback(null, socket)
+        })
+      },
+    }),
+  )
   await expect(agent.request({ origin, path: '/', method: 'GET' })).rejects.toMatchObject({ cause: mine })
 })

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { frames } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { FLOW_CONTROL_ERROR } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
-const FLOW_CONTROL_ERROR = 3
 const MAX_WINDOW = 2 ** 31 - 1
 
 describe.each(ENGINES)('a peer that opens the window of a stream too far, on engine %s', (engine) => {

@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
@@ -57,8 +58,7 @@ async function startTls(options: SecureServerOptions = {}) {
 
 describe.each(ENGINES)('with engine %s', (engine) => {
   function toClient(origin: string, options: ClientOptions): Client {
-    const client = new Client(origin, { engine, ...options })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, { engine, ...options }))
     return client
   }
 

@@ -11,6 +11,7 @@ import { generate } from 'selfsigned'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions, Connector } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import { toCertificate } from '../support/servers/server.ts'
@@ -67,8 +68,7 @@ async function startTls(options: SecureServerOptions, port = 0) {
 
 describe.each(ENGINES)('with engine %s', (engine) => {
   function toClient(origin: string, options: ClientOptions): Client {
-    const client = new Client(origin, { engine, ...options })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, { engine, ...options }))
     return client
   }
 
@@ -262,8 +262,7 @@ it('a secureContext function is that of the fallback, too', async () => {
   })
   let current = old
   const secureContext = () => createSecureContext({ ca, key: current.private, cert: current.cert })
-  const agent = new Agent({ connect: { secureContext } })
-  onTestFinished(() => agent.destroy())
+  const agent = destroyWithTest(new Agent({ connect: { secureContext } }))
   for (const each of [old, fresh]) {
     current = each
     const { body } = await agent.request({ ...GET, origin, headers: { connection: 'close' } })

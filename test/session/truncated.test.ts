@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -31,8 +32,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       stream.on('data', () => heard.emit('data'))
       stream.on('end', () => heard.emit('end', stream.closed))
     })
-    const client = new Client(server.origin, { engine })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(server.origin, { engine }))
     const { socket } = await client.connect({ path: 'x.example:443' })
     socket.write('one ')
     await once(heard, 'data')

@@ -4,12 +4,14 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -36,14 +38,12 @@ function send(tunnel: Duplex, verb: 'write' | 'end'): Promise<unknown> {
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   function toClient(origin: string, options: ClientOptions = {}): Client {
-    const client = new Client(origin, { engine, ...options })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin, { engine, ...options }))
     return client
   }
 
   function toAgent(): Agent {
-    const agent = new Agent({ engine, h2c: true })
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent({ engine, h2c: true }))
     return agent
   }
 
@@ -166,7 +166,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const { socket } = await agent.connect({ ...TARGET, origin })
       const { closed } = watch(socket)
       const [session] = server.sessions
-      session?.goaway(0)
+      session?.goaway(NO_ERROR)
       await new Promise((resolve) => session?.ping(resolve))
       server.server.close()
       // With the session retired and no other to be had, the agent keeps the client no longer.

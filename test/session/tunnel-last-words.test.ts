@@ -1,9 +1,11 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
 /** More than a reader that is slow is given at once. */
@@ -20,7 +22,7 @@ function sendWords({ connection, id }: FaultStream): void {
 }
 
 function resetQuietly({ connection, id }: FaultStream): void {
-  connection.write(frames.reset(id, 0))
+  connection.write(frames.reset(id, NO_ERROR))
 }
 
 const IN_ONE_SEGMENT: ConnectionScript = {
@@ -51,8 +53,7 @@ describe.each(
       grantsCredit: false,
       ...script,
     })
-    const client = new Client(peer.origin, { engine, pingInterval: 0 })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine, pingInterval: 0 }))
     const { socket: tunnel } = await client.connect({ path: 'x.example:443' })
     const events: string[] = []
     const heard: Error[] = []

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
@@ -16,8 +17,7 @@ async function start(engine: Engine, windowSize: number, status = 200) {
     grantsCredit: false,
     onRequest: (stream) => stream.head(status),
   })
-  const client = new Client(peer.origin, { engine, pingInterval: 0 })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(peer.origin, { engine, pingInterval: 0 }))
   const { socket: tunnel, statusCode } = await client.connect({ path: 'x.example:443' })
   const errors: Error[] = []
   tunnel.on('error', (error: Error) => errors.push(error))

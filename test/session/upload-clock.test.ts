@@ -6,6 +6,7 @@ import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { PausingRecorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/peers/peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]
@@ -13,7 +14,6 @@ type Engine = (typeof ENGINES)[number]
 const PIECE = 16_384
 const PIECES = 5
 const TIMEOUT = 10_000
-const NO_ERROR = 0
 
 /** Until both sides have done all that they can do by themselves. */
 async function quiet(connection: FaultConnection): Promise<void> {

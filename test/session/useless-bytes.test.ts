@@ -1,7 +1,8 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
@@ -14,8 +15,7 @@ const LOOKS = 1_200
 describe.each(ENGINES)('bytes that bring nothing, on engine %s', (engine) => {
   async function start(script: ConnectionScript) {
     const peer = await startPeer({ obeysWindows: true, ...script })
-    const client = new Client(peer.origin, { engine, replaySafe: false })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine, replaySafe: false }))
     const get = (path: string) => client.request({ path, method: 'GET' })
     const getText = async (path: string) => (await get(path)).body.text()
     return { peer, client, get, getText }

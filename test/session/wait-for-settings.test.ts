@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { ENHANCE_YOUR_CALM } from '../support/peers/error-codes.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const LIMIT = 3
-const ENHANCE_YOUR_CALM = 11
 
 /** Says its SETTINGS when it is asked to, and ends a connection with more streams than it allows. */
 const STRICT: ConnectionScript = {

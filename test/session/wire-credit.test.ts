@@ -4,13 +4,13 @@ import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { DispatchController, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { GreedyScript } from '../support/peers/greedy-script.ts'
 import { startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 /** RFC 9113 §6.9.2, and the smallest that can be asked for. */
 const WINDOW = 65_535
-const NO_ERROR = 0
 
 /** Streams may have more than the connection: it is the connection's credit that counts. */
 const OPTIONS = {

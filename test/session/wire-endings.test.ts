@@ -6,11 +6,9 @@ import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { CANCEL, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { heard, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
-const NO_ERROR = 0
-const REFUSED_STREAM = 7
-const CANCEL = 8
 const GET = { method: 'GET', path: '/' } as const
 
 /** Holds its response back from the header on, until the test lets it go. */

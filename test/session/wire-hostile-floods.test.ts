@@ -5,13 +5,12 @@ import { errors } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { CANCEL, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, NO_ERROR } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const { frame } = frames
 
 /** RFC 9113 §7. */
-const FLOW_CONTROL_ERROR = 3
-const ENHANCE_YOUR_CALM = 11
 
 const OK = Buffer.of(0x88)
 /** Of a flood, and of one write. Bytes. */
@@ -96,7 +95,7 @@ const FLOODS: readonly Flood[] = [
   { name: 'frames of an unknown type', bytes: frame(0xbe, 0xff, 7, Buffer.alloc(3)) },
   // 5,000 of them, and what they bring is skipped, not kept.
   { name: 'large frames of an unknown type', bytes: frame(0xbe, 0, 0, Buffer.alloc(16_384)), most: 1e8 },
-  { name: 'GOAWAY', bytes: frames.goAway(1, 0) },
+  { name: 'GOAWAY', bytes: frames.goAway(1, NO_ERROR) },
   { name: 'empty CONTINUATION', bytes: frame(Type.CONTINUATION, 0, 1), ahead: BLOCK },
   { name: 'CONTINUATION of one byte', bytes: frame(Type.CONTINUATION, 0, 1, OK), ahead: BLOCK },
   {
@@ -145,8 +144,8 @@ describe('a flood', () => {
     const { call, read } = await suffer({
       onRequest: (stream, connection) => {
         if (stream.id !== 1) return
-        connection.write(frames.reset(1, 8))
-        pour(connection, frames.reset(1, 8))
+        connection.write(frames.reset(1, CANCEL))
+        pour(connection, frames.reset(1, CANCEL))
       },
     })
     expect(call.error).toMatchObject({ http2ErrorCode: 8 })

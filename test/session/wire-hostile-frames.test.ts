@@ -2,15 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import {
+  CANCEL,
+  COMPRESSION_ERROR,
+  FLOW_CONTROL_ERROR,
+  FRAME_SIZE_ERROR,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+} from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const { frame } = frames
 
 /** RFC 9113 §7. */
-const PROTOCOL_ERROR = 1
-const FLOW_CONTROL_ERROR = 3
-const FRAME_SIZE_ERROR = 6
-const COMPRESSION_ERROR = 9
 
 /** What the peer sends after two requests, on streams 1 and 3, have come. The response to the second is half sent. */
 type Attack = readonly [name: string, code: number, bytes: readonly Buffer[]]
@@ -44,8 +48,8 @@ const ON_CONNECTION: readonly Attack[] = [
   ['CONTINUATION without HEADERS', PROTOCOL_ERROR, [continuation(1, Flag.END_HEADERS)]],
   ['CONTINUATION of another stream', PROTOCOL_ERROR, [frame(Type.HEADERS, 0, 1, OK), continuation(3)]],
   ['PRIORITY on stream 0', PROTOCOL_ERROR, [frame(Type.PRIORITY, 0, 0, Buffer.alloc(5))]],
-  ['RST_STREAM on stream 0', PROTOCOL_ERROR, [frames.reset(0, 8)]],
-  ['RST_STREAM on an idle stream', PROTOCOL_ERROR, [frames.reset(99, 8)]],
+  ['RST_STREAM on stream 0', PROTOCOL_ERROR, [frames.reset(0, CANCEL)]],
+  ['RST_STREAM on an idle stream', PROTOCOL_ERROR, [frames.reset(99, CANCEL)]],
   ['RST_STREAM of 5 bytes', FRAME_SIZE_ERROR, [frame(Type.RST_STREAM, 0, 1, Buffer.alloc(5))]],
   ['SETTINGS on a stream', PROTOCOL_ERROR, [frame(Type.SETTINGS, 0, 1)]],
   ['SETTINGS of 5 bytes', FRAME_SIZE_ERROR, [frame(Type.SETTINGS, 0, 0, Buffer.alloc(5))]],
@@ -77,7 +81,11 @@ const ON_CONNECTION: readonly Attack[] = [
   ['PING of 9 bytes', FRAME_SIZE_ERROR, [frame(Type.PING, 0, 0, Buffer.alloc(9))]],
   ['GOAWAY on a stream', PROTOCOL_ERROR, [frame(Type.GOAWAY, 0, 1, Buffer.alloc(8))]],
   ['GOAWAY of 7 bytes', FRAME_SIZE_ERROR, [frame(Type.GOAWAY, 0, 0, Buffer.alloc(7))]],
-  ['a GOAWAY that raises the last stream', PROTOCOL_ERROR, [frames.goAway(5, 0), frames.goAway(7, 0)]],
+  [
+    'a GOAWAY that raises the last stream',
+    PROTOCOL_ERROR,
+    [frames.goAway(5, NO_ERROR), frames.goAway(7, NO_ERROR)],
+  ],
   ['WINDOW_UPDATE of 3 bytes', FRAME_SIZE_ERROR, [frame(Type.WINDOW_UPDATE, 0, 0, Buffer.alloc(3))]],
   ['WINDOW_UPDATE on an idle stream', PROTOCOL_ERROR, [frames.windowUpdate(99, 1)]],
   ['a WINDOW_UPDATE of 0 on the connection', PROTOCOL_ERROR, [frames.windowUpdate(0, 0)]],

@@ -4,13 +4,12 @@ import { toResponseHeaders } from '../../src/request/header-object.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import { toBlock, toLength, toLiteral, toText } from '../../src/testing/header-blocks.ts'
 import type { PoolOptions } from '../../types/index.ts'
+import { COMPRESSION_ERROR, ENHANCE_YOUR_CALM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 vi.mock('../../src/request/header-object.ts', { spy: true })
 
 /** RFC 9113 §7. */
-const COMPRESSION_ERROR = 9
-const ENHANCE_YOUR_CALM = 11
 
 /** `:status: 200`. */
 const OK = 0x88

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { PausingRecorder } from '../support/clients/recorder.ts'
 import { PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
@@ -57,8 +58,7 @@ describe('unread data on engine wire, a small part of all that came', () => {
     { size: 2_048, count: 100, fillers: 4 },
   ])('in a tunnel, pieces of $size › takes about as much', async ({ size, count, fillers }) => {
     const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
-    const client = new Client(peer.origin, { engine: 'wire', pingInterval: 0 })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(peer.origin, { engine: 'wire', pingInterval: 0 }))
     const { socket: tunnel } = await client.connect({ path: 'x.example:443' })
     const [connection, stream] = [peer.connection(0), peer.request('*')]
     await send(connection, stream.id, count, size, fillers)

@@ -1,16 +1,17 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { Setting, Type, toContent } from '../../src/testing/frames.ts'
 import type { DispatchController, DispatchOptions, EngineName, RequestPriority } from '../../types/index.ts'
 import { UNDICIS } from '../interop/interceptors-undicis.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { Recorder } from '../support/clients/recorder.ts'
+import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 /** RFC 9218 §7.1. */
 const PRIORITY_UPDATE = 0x10
-const REFUSED_STREAM = 7
 const EXTENDED_CONNECT: ConnectionScript = { settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]] }
 
 const COMBINATIONS: readonly { priority: RequestPriority | null; field: string | null }[] = [
@@ -29,8 +30,7 @@ function reprioritize({ controller }: Recorder, priority: unknown): void {
 }
 
 function startClient(origin: string, engine: EngineName): Client {
-  const client = new Client(origin, { engine })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(new Client(origin, { engine }))
   return client
 }
 

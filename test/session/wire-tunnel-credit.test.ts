@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
@@ -24,13 +25,14 @@ interface Pair {
 /** Tunnels one after the other, on one connection. */
 async function start(engine: (typeof ENGINES)[number]) {
   const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
-  const client = new Client(peer.origin, {
-    engine,
-    pingInterval: 0,
-    initialWindowSize: WINDOW,
-    connectionWindowSize: WINDOW,
-  })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(
+    new Client(peer.origin, {
+      engine,
+      pingInterval: 0,
+      initialWindowSize: WINDOW,
+      connectionWindowSize: WINDOW,
+    }),
+  )
   let sent = 0
   const quiet = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) {

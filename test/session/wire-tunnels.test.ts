@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { CANCEL, NO_ERROR } from '../support/peers/error-codes.ts'
 import { startPeer } from '../support/peers/peer-rig.ts'
 
 const TARGET = { path: 'x.example:443' } as const
-const CANCEL = 8
-const NO_ERROR = 0
 const DEFAULT_WINDOW = 65_535
 
 /** A tunnel whose peer takes so many bytes, and gives no more credit by itself. */
@@ -18,12 +18,13 @@ async function start(windowSize: number, clientWindow = 1_000_000) {
     grantsCredit: false,
     onRequest: (stream) => stream.head(200),
   })
-  const client = new Client(peer.origin, {
-    engine: 'wire',
-    initialWindowSize: clientWindow,
-    pingInterval: 0,
-  })
-  onTestFinished(() => client.destroy())
+  const client = destroyWithTest(
+    new Client(peer.origin, {
+      engine: 'wire',
+      initialWindowSize: clientWindow,
+      pingInterval: 0,
+    }),
+  )
   const { socket: tunnel } = await client.connect(TARGET)
   const heard: string[] = []
   for (const event of ['end', 'finish', 'close']) tunnel.on(event, () => heard.push(event))

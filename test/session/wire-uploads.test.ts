@@ -5,12 +5,12 @@ import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-
 import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import type { Harness } from '../support/clients/engines.ts'
+import { CANCEL } from '../support/peers/error-codes.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE } = Setting
 const DEFAULT_WINDOW = 65_535
 const FRAME = 16_384
-const CANCEL = 8
 
 /** A peer that gives no credit by itself, and a client that has its SETTINGS. */
 async function start(windowSize: number, script: ConnectionScript = {}) {

@@ -3,6 +3,7 @@
 import type { FaultConnection } from '../../../src/testing/fault-connection.ts'
 import { Flag, frames, Type } from '../../../src/testing/frames.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
+import { CANCEL, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from '../../support/peers/error-codes.ts'
 
 /** A reader reports the response's end, or an error. */
 export type Ending = 'end' | 'error'
@@ -31,11 +32,6 @@ const STATUS: Field = [':status', '200']
 const TEXT = 'part'
 const LAST_ID = 2 ** 31 - 1
 const CONNECTION = 0
-
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
-const REFUSED_STREAM = 7
-const CANCEL = 8
 
 export const RESPONSES: readonly Response[] = [
   {

@@ -1,13 +1,13 @@
 /** A peer that plays responses and breaks them, for exchanges that run side by side on connections of their own. */
 
 import { setImmediate as turn } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
 import { Agent } from '../../../src/index.ts'
 import type { FaultConnection } from '../../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../../src/testing/fault-server.ts'
 import type { FaultStream } from '../../../src/testing/fault-stream.ts'
 import { Setting } from '../../../src/testing/frames.ts'
 import type { AgentOptions } from '../../../types/index.ts'
+import { destroyWithTest } from '../../support/clients/agents.ts'
 import type { ENGINES } from '../../support/clients/engines.ts'
 import { startPeer, toConnector } from '../../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../../support/peers/peer-tls.ts'
@@ -73,8 +73,7 @@ export class Stage {
   async play(play: Play): Promise<string[]> {
     const name = `play-${this.#count++}`
     const heard: string[] = []
-    const agent = new Agent(this.#options)
-    onTestFinished(() => agent.destroy())
+    const agent = destroyWithTest(new Agent(this.#options))
     const path = `/${name}`
     this.#plays.set(path, play)
     const exchange = { agent, origin: this.#peer.origin, path, authority: `${name}.example:443`, heard }

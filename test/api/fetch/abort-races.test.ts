@@ -5,9 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 import { toNoise } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
-import { CANCEL, sendBytes, startRig, toReason, toStream } from './body-support-rig.ts'
+import { sendBytes, startRig, toReason, toStream } from './body-support-rig.ts'
 
 const reason = new Error('enough')
 

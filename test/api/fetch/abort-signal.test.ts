@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { FetchInit } from '../../../types/index.ts'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 import type { Rig } from './body-support-rig.ts'
 import { sendBytes, startRig, toReason, toStream } from './body-support-rig.ts'
 
@@ -26,7 +27,7 @@ function start(): Promise<Rig> {
       } else if (kind === 'gzip') {
         stream.head(200, [['content-encoding', 'gzip']])
       } else if (kind === 'reset') {
-        stream.reset(2)
+        stream.reset(INTERNAL_ERROR)
       } else if (stream.method === 'HEAD') {
         stream.head(200)
         stream.end()

@@ -7,8 +7,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import { Setting } from '../../../src/testing/frames.ts'
 import { toAgent } from '../../support/clients/agents.ts'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 import type { Rig } from './body-support-rig.ts'
-import { CANCEL, defer, startRig, toReason, toStream } from './body-support-rig.ts'
+import { defer, startRig, toReason, toStream } from './body-support-rig.ts'
 
 /** Any value may be a reason; undefined stands for an AbortError. */
 const REASONS: readonly (readonly [string, unknown])[] = [

@@ -2,9 +2,10 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 import { tapped, toNoise } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
-import { CANCEL, startRig, toReason, toStream } from './body-support-rig.ts'
+import { startRig, toReason, toStream } from './body-support-rig.ts'
 
 const NOISE = toNoise(2 * 1_048_576)
 const ENCODED = gzipSync(NOISE)

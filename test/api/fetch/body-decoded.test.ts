@@ -8,8 +8,9 @@ import { fetch } from '../../../src/index.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import type { AgentOptions } from '../../../types/index.ts'
 import { toAgent } from '../../support/clients/agents.ts'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 import { tapped, toNoise } from './body-support.ts'
-import { CANCEL, startRig, toReason, toStream } from './body-support-rig.ts'
+import { startRig, toReason, toStream } from './body-support-rig.ts'
 
 const TEXT = 'twelve '.repeat(1_000)
 const MIB = 1_048_576

@@ -10,9 +10,6 @@ import type { AgentOptions, FetchInit } from '../../../types/index.ts'
 import { toAgent } from '../../support/clients/agents.ts'
 import { startPeer } from '../../support/peers/peer-rig.ts'
 
-/** RFC 9113 §7. */
-export const CANCEL = 8
-
 export class Rig {
   readonly peer: FaultServer
   readonly agent: Agent

@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from 'vitest'
 import type { FaultStream } from '../../../src/testing/fault-stream.ts'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 import type { Tap } from './body-support.ts'
 import { tapped } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
-import { CANCEL, startRig, toStream } from './body-support-rig.ts'
+import { startRig, toStream } from './body-support-rig.ts'
 
 const WINDOW = 131_072
 const LARGE = Buffer.alloc(8 * 1_048_576, 'abcdefgh')

@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, fetch } from '../../../src/index.ts'
-import { toAgent } from '../../support/clients/agents.ts'
+import { destroyWithTest, toAgent } from '../../support/clients/agents.ts'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 import { startPeer } from '../../support/peers/peer-rig.ts'
 import { toTlsPeer } from '../../support/peers/peer-tls.ts'
 import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
@@ -143,7 +144,7 @@ describe('when the body of a redirect is not needed', () => {
   it('resets the stream of a redirect when the target fails', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
-        if (stream.path === '/to') return stream.reset(2)
+        if (stream.path === '/to') return stream.reset(INTERNAL_ERROR)
         stream.head(302, [['location', '/to']])
         stream.data('more will come')
       },
@@ -203,8 +204,7 @@ describe('when a redirect leads from TLS to none', () => {
       },
       options,
     )
-    const dispatcher = new Agent({ connect: { ca }, h2c: true })
-    onTestFinished(() => dispatcher.destroy())
+    const dispatcher = destroyWithTest(new Agent({ connect: { ca }, h2c: true }))
     const response = await fetch(`${peer.origin}/from`, { dispatcher, referrer: `${peer.origin}/page` })
     expect(await response.text()).toBe('/to')
     expect(peer.request('/from').field('referer')).toBe(`${peer.origin}/page`)

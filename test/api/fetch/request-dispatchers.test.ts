@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatcher } from '../../../src/index.ts'
 import { Agent, Client, fetch, getGlobalDispatcher, Pool, setGlobalDispatcher } from '../../../src/index.ts'
 import type { AnyDispatchHandler, DispatchHandler, DispatchOptions } from '../../../types/index.ts'
-import { toAgent } from '../../support/clients/agents.ts'
+import { destroyWithTest, toAgent } from '../../support/clients/agents.ts'
 import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
 import type { Origin } from './request-rig.ts'
 import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
@@ -100,8 +100,7 @@ describe('when a dispatcher of Dodici is named', () => {
 
   it('fails when a Client gets a request for another origin than its own', async () => {
     const [server, other] = [await startOrigin('HTTP/2'), await startOrigin('HTTP/2')]
-    const dispatcher = new Client(server.origin)
-    onTestFinished(() => dispatcher.destroy())
+    const dispatcher = destroyWithTest(new Client(server.origin))
     expect(await toFailure(fetch(other.origin, { dispatcher }))).toMatch(
       /^TypeError: fetch failed ← .*origin/,
     )
@@ -112,8 +111,7 @@ describe('when a dispatcher of Dodici is named', () => {
     const other = await startOrigin('HTTP/2')
     const reply = { status: 302, fields: { location: other.origin } }
     const server = await startOrigin('HTTP/2', () => reply)
-    const dispatcher = new Client(server.origin)
-    onTestFinished(() => dispatcher.destroy())
+    const dispatcher = destroyWithTest(new Client(server.origin))
     expect(await toFailure(fetch(server.origin, { dispatcher }))).toMatch(
       /^TypeError: fetch failed ← .*origin/,
     )

@@ -1,4 +1,4 @@
-import { constants } from 'node:http2'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 import type { Api } from './apis.ts'
 import type { Case } from './case.ts'
 import { LIMIT } from './case.ts'
@@ -203,7 +203,7 @@ export const THROWS: readonly Outcome[] = [
   {
     name: 'a handler that throws in onResponseError',
     throwsIn: 'onResponseError',
-    serve: (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    serve: (stream) => stream.close(INTERNAL_ERROR),
     end: 'early',
     error: 'DODICI_ERR_STREAM',
     isUncaught: true,
@@ -237,7 +237,7 @@ export const THROWS: readonly Outcome[] = [
   {
     name: 'a callback that throws at the error',
     throwsIn: 'callback',
-    serve: (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    serve: (stream) => stream.close(INTERNAL_ERROR),
     end: 'early',
     error: 'DODICI_ERR_STREAM',
     isUncaught: true,
@@ -285,7 +285,7 @@ export const DEATHS: readonly Outcome[] = [
     drive: async (running) => {
       await running.until(running.hasRead)
       const session = running.rig.server.sessions.at(-1)
-      session?.goaway(constants.NGHTTP2_INTERNAL_ERROR)
+      session?.goaway(INTERNAL_ERROR)
       // Engine wire lets accepted streams go on, as long as the peer is there.
       setImmediate(() => session?.destroy())
     },

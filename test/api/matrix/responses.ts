@@ -1,4 +1,4 @@
-import { constants } from 'node:http2'
+import { INTERNAL_ERROR, REFUSED_STREAM } from '../../support/peers/error-codes.ts'
 import type { Outcome } from './outcome.ts'
 import { notForTunnels } from './outcome.ts'
 import { servePart, serveResponse, whenRead } from './server-side.ts'
@@ -54,7 +54,7 @@ export const RESPONSES: readonly Outcome[] = [
   {
     name: 'REFUSED_STREAM at first',
     serve: (stream, running) => {
-      if (running.attempts === 1) stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      if (running.attempts === 1) stream.close(REFUSED_STREAM)
       else serveResponse(stream, running)
     },
     attempts: 2,
@@ -68,15 +68,14 @@ export const RESPONSES: readonly Outcome[] = [
 export const CLOSES: readonly Outcome[] = [
   {
     name: 'RST_STREAM before the header',
-    serve: (stream, running) =>
-      whenRead(stream, running, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR)),
+    serve: (stream, running) => whenRead(stream, running, () => stream.close(INTERNAL_ERROR)),
     end: 'early',
     error: 'DODICI_ERR_STREAM',
   },
   {
     name: 'RST_STREAM while it sends',
     extent: 'held',
-    serve: (stream) => void stream.once('data', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR)),
+    serve: (stream) => void stream.once('data', () => stream.close(INTERNAL_ERROR)),
     end: 'early',
     error: 'DODICI_ERR_STREAM',
   },

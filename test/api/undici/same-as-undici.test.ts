@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import * as theirs from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as entry from '../../../src/undici/all.ts'
+import { destroyWithTest } from '../../support/clients/agents.ts'
 
 /** The scenes use what both have: the types of both say more, and not the same. */
 type Library = typeof theirs
@@ -110,14 +111,15 @@ describe('a Pool with a factory', () => {
   async function play({ Pool, Client }: Library) {
     const origin = await serve((_request, response) => response.end('hello'))
     let made = 0
-    const pool = new Pool(origin, {
-      connections: 1,
-      factory: (url, options) => {
-        made++
-        return new Client(url, options)
-      },
-    })
-    onTestFinished(() => pool.destroy())
+    const pool = destroyWithTest(
+      new Pool(origin, {
+        connections: 1,
+        factory: (url, options) => {
+          made++
+          return new Client(url, options)
+        },
+      }),
+    )
     const { body } = await pool.request({ path: '/', method: 'GET' })
     const text = await body.text()
     return { text, made, isPool: pool instanceof Pool, isOfSubclass: pool instanceof class extends Pool {} }
@@ -153,8 +155,7 @@ it('names no server for TLS where there is none', async () => {
   onTestFinished(() => void unsubscribe('undici:client:beforeConnect', listen))
   const origin = await serve((_request, response) => response.end('hello'))
   for (const { Client } of [ours, theirs]) {
-    const client = new Client(origin)
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(origin))
     await (await client.request({ path: '/', method: 'GET' })).body.text()
   }
   expect(names).toEqual([null, null])

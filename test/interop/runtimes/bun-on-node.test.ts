@@ -1,6 +1,6 @@
 /** What Dodici does on Bun, as far as Node can show it: the name of the runtime is Bun's, and undici isn't built in. */
 
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 
 const { restore } = vi.hoisted(() => {
   // Node loads its undici when this is read, and not again.
@@ -19,10 +19,11 @@ const { restore } = vi.hoisted(() => {
 vi.mock('../../../src/core/runtime.ts', async (load) => ({ ...(await load<object>()), RUNTIME: 'Bun' }))
 
 import { systemClock } from '../../../src/core/clock.ts'
-import { Client, errors, install } from '../../../src/index.ts'
+import { errors, install } from '../../../src/index.ts'
 import { toClientOptions } from '../../../src/options/options.ts'
 import { BuiltinFallback } from '../../../src/scheduler/fallback/builtin-fallback.ts'
-import { read, startServer } from '../../support/servers/server.ts'
+import { startClient } from '../../support/clients/agents.ts'
+import { read } from '../../support/servers/server.ts'
 
 afterAll(restore)
 
@@ -54,17 +55,18 @@ describe('the fallback', () => {
 
 describe('trailers of a request', () => {
   async function send(engine: 'node' | 'wire'): Promise<string> {
-    const { origin } = await startServer(async (stream) => {
-      let trailer = 'none'
-      stream.on('trailers', (trailers) => {
-        trailer = String(trailers['x-trailer'])
-      })
-      await read(stream)
-      stream.respond()
-      stream.end(trailer)
-    })
-    const client = new Client(origin, { engine })
-    onTestFinished(() => client.destroy())
+    const { client } = await startClient(
+      async (stream) => {
+        let trailer = 'none'
+        stream.on('trailers', (trailers) => {
+          trailer = String(trailers['x-trailer'])
+        })
+        await read(stream)
+        stream.respond()
+        stream.end(trailer)
+      },
+      { engine },
+    )
     const trailers = { 'x-trailer': 'sent' }
     const { body } = await client.request({ path: '/', method: 'POST', body: 'some', trailers })
     return body.text()

@@ -11,6 +11,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 
 /** The environment of `program.mjs`: origins, and the certificate that is to be trusted. */
 export interface PeerEnvironment {
@@ -148,7 +149,7 @@ const ROUTES: Record<string, Route> = {
     stream.end('hello')
     stream.session?.close()
   },
-  '/reset': (stream) => stream.close(2),
+  '/reset': (stream) => stream.close(INTERNAL_ERROR),
   '/empty': (stream) => stream.respond({ ':status': 204 }, { endStream: true }),
   '/hints': (stream) => {
     stream.additionalHeaders({ ':status': 103, link: '</a.css>' })

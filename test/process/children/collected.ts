@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Client } from '../../../src/index.ts'
 import type { DispatchController, DispatchHandler, IncomingHttpHeaders } from '../../../types/index.ts'
 import { watchNodeStreams } from '../../support/clients/node-streams.ts'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each: the first mostly is enough. */
@@ -15,7 +16,7 @@ server.on('stream', (stream: ServerHttp2Stream, headers: NodeHeaders) => {
   stream.on('error', () => {})
   stream.respond({ ':status': 200, 'x-field': 'a' })
   if (headers[':path'] === '/open') stream.write('and no end')
-  else if (headers[':path'] === '/reset') stream.close(2)
+  else if (headers[':path'] === '/reset') stream.close(INTERNAL_ERROR)
   else stream.end('whole')
 })
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

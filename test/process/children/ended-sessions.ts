@@ -5,11 +5,12 @@ import http2 from 'node:http2'
 import { createServer } from 'node:net'
 import { Client } from '../../../src/index.ts'
 import { frames } from '../../../src/testing/frames.ts'
+import { NO_ERROR } from '../../support/peers/error-codes.ts'
 
 /** How a server ends its connections, once a request has come. */
 const ENDS = {
   FIN: (): Buffer[] => [],
-  GOAWAY: (): Buffer[] => [frames.goAway(0, 0)],
+  GOAWAY: (): Buffer[] => [frames.goAway(0, NO_ERROR)],
 }
 
 const COUNT = 20

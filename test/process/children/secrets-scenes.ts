@@ -9,6 +9,7 @@ import type { FaultStream } from '../../../src/testing/fault-stream.ts'
 import { Setting } from '../../../src/testing/frames.ts'
 import type { DispatchController, LegacyDispatchHandler } from '../../../types/index.ts'
 import { Recorder } from '../../support/clients/recorder.ts'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 
 /** Every planted secret begins with this. */
 export const MARK = 'pl4nted'
@@ -55,7 +56,7 @@ function serve(stream: FaultStream, connection: FaultConnection): void {
       else stream.respond('fine')
       break
     case 'reset':
-      stream.reset(2)
+      stream.reset(INTERNAL_ERROR)
       break
     case 'break':
       connection.break()

@@ -6,6 +6,7 @@ import { connect, constants, createServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectSocket, createServer as createRelay } from 'node:net'
 import { Flag, frames, Setting, Type } from '../../../src/testing/frames.ts'
+import { CANCEL, NO_ERROR } from '../../support/peers/error-codes.ts'
 
 /** The requests of a recording: the first is on stream 1, the second on stream 3, and so on. */
 export interface Recording {
@@ -90,7 +91,7 @@ function serve(stream: ServerHttp2Stream, { ':path': path }: IncomingHttpHeaders
       setImmediate(() => stream.destroy(new Error('broken')))
       break
     case '/leaving':
-      stream.session?.goaway(0, stream.id, Buffer.from('leaving'))
+      stream.session?.goaway(NO_ERROR, stream.id, Buffer.from('leaving'))
       stream.respond({ ':status': 200 })
       stream.end('the last one')
       break
@@ -170,9 +171,9 @@ export const HAND_MADE: Recording = {
     frame(Type.CONTINUATION, Flag.END_HEADERS, 7, OK),
     frame(Type.HEADERS, Flag.END_HEADERS, 9, OK),
     frames.data(9, 'half of it'),
-    frames.reset(9, 8),
-    frames.goAway(9, 0),
-    frames.goAway(9, 0, 'and why'),
+    frames.reset(9, CANCEL),
+    frames.goAway(9, NO_ERROR),
+    frames.goAway(9, NO_ERROR, 'and why'),
     padded(Type.DATA, Flag.END_STREAM, 9, Buffer.from('it was on its way'), 3),
   ]),
 }

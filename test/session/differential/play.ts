@@ -8,6 +8,7 @@ import { MAX_STREAM_ID } from '../../../src/testing/frames.ts'
 import type { ClientOptions, DispatchOptions } from '../../../types/index.ts'
 import { Harness } from '../../support/clients/engines.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
+import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 import { listenPeer } from '../../support/peers/peer.ts'
 import { PATIENT } from '../../support/peers/peer-rig.ts'
 import { toBody, toLength } from './body.ts'
@@ -259,7 +260,7 @@ class Scene {
     for (const stream of this.#scripted) {
       if (stream === null || this.#over.has(stream) || !stream.isOpen || this.#isConnectionOver) continue
       this.#over.add(stream)
-      stream.reset(2)
+      stream.reset(INTERNAL_ERROR)
     }
     await this.#untilSettled()
     for (const witness of this.#witnesses) witness?.tunnel?.destroy()

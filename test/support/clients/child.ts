@@ -1,6 +1,20 @@
+import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { onTestFinished } from 'vitest'
+import { afterAll } from 'vitest'
+
+/** Children that run. Which of several concurrent tests started one is not known: the file's end is what they all have. */
+const running = new Set<ChildProcess>()
+
+afterAll(async () => {
+  await Promise.all(
+    [...running].map(async (child) => {
+      const closed = once(child, 'close')
+      child.kill('SIGKILL')
+      await closed
+    }),
+  )
+})
 
 /** How a process ended, and all that it said. */
 export interface Exit {
@@ -11,7 +25,7 @@ export interface Exit {
   readonly stderr: string
 }
 
-/** Runs a script on this very Node until it ends by itself. One that doesn't is killed with the test. */
+/** Runs a script on this very Node until it ends by itself. One that doesn't is killed after the tests of the file. */
 export function runNode(script: string, ...args: string[]): Promise<Exit> {
   return runNodeWith([], script, ...args)
 }
@@ -44,11 +58,8 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
     said.stderr += text
   })
   // Not `exit`: the pipes may still hold something then.
-  const closed = once(child, 'close')
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await closed
-  })
-  await closed
+  running.add(child)
+  await once(child, 'close')
+  running.delete(child)
   return { code: child.exitCode, signal: child.signalCode, ...said }
 }

@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib'
 import type { ConnectionScript } from '../../../src/testing/fault-connection.ts'
 import { Flag, frames, Setting, Type } from '../../../src/testing/frames.ts'
 import { toBlock, toLiteral } from '../../../src/testing/header-blocks.ts'
+import { CANCEL, NO_ERROR, REFUSED_STREAM } from './error-codes.ts'
 
 const { frame } = frames
 
@@ -140,8 +141,8 @@ export const ATTACKS: readonly Attack[] = [
     round: (id) => frame(Type.PRIORITY, 0, id, Buffer.alloc(5)),
   },
   { name: 'WINDOW_UPDATE', reader: 'text', ahead: respond, round: (id) => frames.windowUpdate(id, 1) },
-  { name: 'RST_STREAM', reader: 'text', end: null, round: (id) => frames.reset(id, 8) },
-  { name: 'GOAWAY', reader: 'text', ahead: respond, round: (id) => frames.goAway(id, 0) },
+  { name: 'RST_STREAM', reader: 'text', end: null, round: (id) => frames.reset(id, CANCEL) },
+  { name: 'GOAWAY', reader: 'text', ahead: respond, round: (id) => frames.goAway(id, NO_ERROR) },
   { name: 'unknown frames, small', reader: 'text', ahead: respond, round: () => frame(0xbe, 0, 0) },
   { name: 'unknown frames, large', reader: 'text', weight: 4, ahead: respond, round: () => JUNK },
   {
@@ -188,8 +189,13 @@ export const ATTACKS: readonly Attack[] = [
     end: null,
     ahead: (id) => frames.headers(id, [['x', '1']]),
   },
-  { name: 'responses that are reset', reader: 'repeats', end: null, ahead: (id) => frames.reset(id, 8) },
-  { name: 'requests that are refused', reader: 'repeats', end: null, ahead: (id) => frames.reset(id, 7) },
+  { name: 'responses that are reset', reader: 'repeats', end: null, ahead: (id) => frames.reset(id, CANCEL) },
+  {
+    name: 'requests that are refused',
+    reader: 'repeats',
+    end: null,
+    ahead: (id) => frames.reset(id, REFUSED_STREAM),
+  },
   // Bodies.
   { name: 'DATA of 1 byte', reader: 'text', ahead: respond, round: (id) => toData(id, 1) },
   { name: 'DATA of 1 byte, unread', reader: 'holds', ahead: respond, round: (id) => toData(id, 1) },

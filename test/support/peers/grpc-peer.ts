@@ -3,12 +3,12 @@
 import type { ConnectionScript, FaultConnection } from '../../../src/testing/fault-connection.ts'
 import { Flag, Type } from '../../../src/testing/frames.ts'
 import type { FakeClock } from '../clocks/fake-clock.ts'
+import { ENHANCE_YOUR_CALM } from './error-codes.ts'
 
 const MAX_STRIKES = 2
 /** Milliseconds. */
 const MIN_TIME = 300_000
 const MIN_TIME_WITHOUT_STREAM = 7_200_000
-const ENHANCE_YOUR_CALM = 11
 /** Where a frame's header has its type. */
 const TYPE_OFFSET = 3
 

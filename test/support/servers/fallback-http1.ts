@@ -51,14 +51,14 @@ interface Http1Options extends TlsOptions {
 }
 
 /** Says what it was asked, by which protocol. */
-export function serveHello(request: IncomingMessage, response: ServerResponse): void {
+export function serveHttp1Hello(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   response.end(`${request.method} ${request.url} over ${request.httpVersion}`)
 }
 
 /** Starts a server that ends with the test, whatever is still open on it. */
 export async function startHttp1(
-  listener: RequestListener = serveHello,
+  listener: RequestListener = serveHttp1Hello,
   { tls = true, alpn = 'http/1.1', path, ...options }: Http1Options = {},
 ): Promise<Http1Server> {
   const { private: key, cert } = await toCertificate()

@@ -6,6 +6,12 @@ import { onTestFinished } from 'vitest'
 
 export type StreamListener = (stream: ServerHttp2Stream, headers: http2.IncomingHttpHeaders) => void
 
+/** Responds `hello` to each request. */
+export const serveHello: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('hello')
+}
+
 /** A real HTTP/2 server of Node's, with what a test wants to know of it. */
 export interface TestServer {
   readonly origin: string
@@ -16,7 +22,7 @@ export interface TestServer {
   readonly ca: string
 }
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly tls?: boolean
   readonly settings?: http2.Settings
   /** Where to listen; a free port of the loopback interface by default. */

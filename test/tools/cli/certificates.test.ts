@@ -9,6 +9,7 @@ import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { toCacheFolder } from '../../../src/cli/certificates/cache-folder.ts'
 import { generateKey, toLeafCertificate } from '../../../src/cli/certificates/certificate.ts'
 import { loadServerCertificate } from '../../../src/cli/certificates/certificate-store.ts'
+import { destroyWithTest } from '../../support/clients/agents.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
 import { lacks, requireProgram } from '../../support/servers/programs.ts'
 
@@ -234,8 +235,7 @@ describe('several at once', () => {
     })
     const { request, Agent } = await import('../../../src/index.ts')
     for (const { ca } of serves) {
-      const dispatcher = new Agent({ connect: { ca } })
-      onTestFinished(() => dispatcher.destroy())
+      const dispatcher = destroyWithTest(new Agent({ connect: { ca } }))
       for (const { secure } of serves) {
         const { statusCode, body } = await request(`${secure}/status/204`, { dispatcher })
         await body.dump()

@@ -10,6 +10,7 @@ import { Journal } from '../../../src/cli/faults/journal.ts'
 import { PRESET_NAMES } from '../../../src/cli/faults/presets.ts'
 import { Client, errors } from '../../../src/index.ts'
 import * as testing from '../../../src/testing/index.ts'
+import { destroyWithTest } from '../../support/clients/agents.ts'
 import type { Serve } from '../../support/clients/cli.ts'
 import { makeFolder, removeFolder, startFaults } from '../../support/clients/cli.ts'
 import { ENGINES } from '../../support/clients/engines.ts'
@@ -227,8 +228,7 @@ describe('the journal', () => {
   it('keeps no frames, and nothing of connections that have ended', async () => {
     await using server = await testing.createFaultServer({ h2c: true })
     new Journal(null).addTo(server, false)
-    const client = new Client(server.origin, { engine: 'wire', h2c: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(server.origin, { engine: 'wire', h2c: true }))
     for (let request = 0; request < 3; request++) expect(await ask(client, '/', 'POST')).toBe(200)
     const [connection] = server.connections
     expect(connection?.streams.map(({ chunks }) => chunks.length)).toEqual([0, 0, 0])
@@ -245,8 +245,7 @@ describe('--preset', () => {
       ...[cache, '--no-tls', '-v', '--preset', 'nginx-that-retires', '--requests', '2'],
     )
     onTestFinished(() => retiring.running.kill())
-    const client = new Client(retiring.plain, { engine: 'wire', h2c: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(retiring.plain, { engine: 'wire', h2c: true }))
     for (let request = 0; request < 5; request++) expect(await ask(client, '/')).toBe(200)
     await retiring.running.says('#3 HEADERS 1 END_STREAM GET /\n')
     expect(retiring.running.stdout).not.toContain('#1 HEADERS 5')

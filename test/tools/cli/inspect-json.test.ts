@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RequestScript } from '../../../src/testing/index.ts'
 import { createFaultServer, frames } from '../../../src/testing/index.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
+import { NO_ERROR } from '../../support/peers/error-codes.ts'
 import { toTlsPeer } from '../../support/peers/peer-tls.ts'
 import { listen } from '../../support/servers/listen.ts'
 import { startTunnelProxy } from '../../support/servers/tunnel-proxy.ts'
@@ -97,7 +98,7 @@ describe('dodici URL --json', () => {
   it('frames, with -v', async () => {
     const origin = await serve((stream, connection) => {
       const update = frames.frame(16, 0, 0, Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.from('u=1')]))
-      connection.write(frames.ping(), frames.windowUpdate(0, 9), update, frames.goAway(1, 0, 'bye'))
+      connection.write(frames.ping(), frames.windowUpdate(0, 9), update, frames.goAway(1, NO_ERROR, 'bye'))
       connection.badFrame('PING of 7 octets', stream.id)
     })
     const { code, document } = await runJson(['-v', origin])

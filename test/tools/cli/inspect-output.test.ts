@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer, FaultStream, RequestScript } from '../../../src/testing/index.ts'
 import { createFaultServer, frames } from '../../../src/testing/index.ts'
 import { runHere } from '../../support/clients/cli-here.ts'
+import { NO_ERROR, REFUSED_STREAM } from '../../support/peers/error-codes.ts'
 import { toTlsPeer } from '../../support/peers/peer-tls.ts'
 
 const ESCAPE = '\u001b'
@@ -173,8 +174,8 @@ describe('dodici URL: frames by --verbose', () => {
         frames.frame(2, 0, 1, Buffer.alloc(5)),
         frames.frame(0xfa, 0x3, 0, Buffer.from('abc')),
         frames.windowUpdate(1, 5),
-        frames.goAway(1, 0, `bye${ESCAPE}[1m`),
-        frames.reset(1, 7),
+        frames.goAway(1, NO_ERROR, `bye${ESCAPE}[1m`),
+        frames.reset(1, REFUSED_STREAM),
       )
     })
     const { code, stderr } = await runHere(['-v', origin])

@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { toPrintable } from '../../../src/cli/terminal.ts'
 import { Client } from '../../../src/index.ts'
+import { destroyWithTest } from '../../support/clients/agents.ts'
 import { CliProcess, makeFolder, removeFolder, runCli, startServe } from '../../support/clients/cli.ts'
 
 let cache = ''
@@ -38,8 +39,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
 describe('dodici serve', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with 0, and closes its connections', async (signal) => {
     const { running, plain } = await start('--no-tls')
-    const client = new Client(plain, { h2c: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(plain, { h2c: true }))
     const { statusCode, body } = await client.request({ path: '/sse?count=0', method: 'GET' })
     expect(statusCode).toBe(200)
     const idle = connect(Number(new URL(plain).port), '127.0.0.1')
@@ -69,8 +69,7 @@ describe('dodici serve', () => {
 
   it('--verbose: says each request', async () => {
     const { running, plain } = await start('--no-tls', '-v')
-    const client = new Client(plain, { h2c: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(plain, { h2c: true }))
     const { body } = await client.request({ path: '/bytes/7?a=b', method: 'GET' })
     await body.dump()
     await running.says(' ms\n')
@@ -80,8 +79,7 @@ describe('dodici serve', () => {
   it('goes on when the reader of its output leaves', async () => {
     const { running, plain } = await start('--no-tls', '-v')
     running.child.stdout?.destroy()
-    const client = new Client(plain, { h2c: true })
-    onTestFinished(() => client.destroy())
+    const client = destroyWithTest(new Client(plain, { h2c: true }))
     for (let request = 0; request < 5; request++) {
       const { statusCode, body } = await client.request({ path: '/status/200', method: 'GET' })
       await body.dump()

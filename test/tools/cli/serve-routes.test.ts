@@ -8,6 +8,7 @@ import { WebSocket } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { Agent, Client } from '../../../src/index.ts'
+import { destroyWithTest } from '../../support/clients/agents.ts'
 import type { Serve } from '../../support/clients/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
 import { ENGINES } from '../../support/clients/engines.ts'
@@ -141,8 +142,7 @@ describe.each(WAYS)('engine $engine over $over', (way) => {
 
   it('/ws: gets its messages back over extended CONNECT', async () => {
     const { engine, over } = way
-    const dispatcher = new Agent({ engine, h2c: true, connect: { ca: serve.ca } })
-    onTestFinished(() => dispatcher.destroy())
+    const dispatcher = destroyWithTest(new Agent({ engine, h2c: true, connect: { ca: serve.ca } }))
     const origin = over === 'h2c' ? serve.plain : serve.secure
     const socket = new WebSocket(`${origin.replace('http', 'ws')}/ws`, { dispatcher })
     socket.binaryType = 'arraybuffer'

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting, Type } from '../../../src/testing/frames.ts'
 import { encodeFields } from '../../../src/testing/hpack.ts'
+import { CANCEL, NO_ERROR, PROTOCOL_ERROR } from '../../support/peers/error-codes.ts'
 import { ClientLedger } from './client-ledger.ts'
 import { Said } from './said.ts'
 import { VirtualTime } from './virtual-time.ts'
@@ -36,7 +37,9 @@ describe("the judge of a client's frames", () => {
   it('when all frames are valid › reports nothing', () => {
     const upload = Array.from({ length: 4 }, () => data(1, 16_383))
     const end = frames.data(1, '', Flag.END_STREAM)
-    expect(judge([request(1), ...upload, end, request(3, Flag.END_STREAM), frames.reset(3, 8)])).toEqual([])
+    expect(judge([request(1), ...upload, end, request(3, Flag.END_STREAM), frames.reset(3, CANCEL)])).toEqual(
+      [],
+    )
   })
 
   const windows = [frames.settings([Setting.INITIAL_WINDOW_SIZE, 10]), frames.windowUpdate(0, 100_000)]
@@ -49,9 +52,9 @@ describe("the judge of a client's frames", () => {
     ],
     ['DATA beyond the connection’s', [request(1), ...Array.from({ length: 5 }, () => data(1, 16_384))], []],
     ['DATA after END_STREAM', [request(1, Flag.END_STREAM), data(1, 1)], []],
-    ['DATA after RST_STREAM', [request(1), frames.reset(1, 8), data(1, 1)], []],
+    ['DATA after RST_STREAM', [request(1), frames.reset(1, CANCEL), data(1, 1)], []],
     ['DATA on an idle stream', [data(1, 1)], []],
-    ['a frame after GOAWAY', [frames.goAway(0, 1), data(1, 1)], []],
+    ['a frame after GOAWAY', [frames.goAway(0, PROTOCOL_ERROR), data(1, 1)], []],
     ['an id that goes back', [request(3), request(1)], []],
     ['a frame that is too large', [request(1), data(1, 16_385)], []],
     ['a window that is opened by 0', [frames.windowUpdate(0, 0)], []],
@@ -67,7 +70,7 @@ describe("the judge of a client's frames", () => {
     [
       'a stream after the peer’s GOAWAY',
       [frames.ping(Buffer.alloc(8), Flag.ACK), request(1)],
-      [frames.goAway(0, 0), frames.ping()],
+      [frames.goAway(0, NO_ERROR), frames.ping()],
     ],
     [
       'a table larger than is allowed',
@@ -83,7 +86,7 @@ describe("the judge of a client's frames", () => {
 })
 
 describe('the judge of a session that nghttp2 has ended on its own', () => {
-  const goaway = frames.goAway(0, 1)
+  const goaway = frames.goAway(0, PROTOCOL_ERROR)
 
   it('when SETTINGS follow GOAWAY › permits them, and nothing else', () => {
     expect(judge([goaway, frames.settings()], [], true)).toEqual([])

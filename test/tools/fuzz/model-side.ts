@@ -16,6 +16,7 @@ import {
 } from '../../../src/testing/frames.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import type { Random } from '../../protocol/hpack/support.ts'
+import { NO_ERROR } from '../../support/peers/error-codes.ts'
 import type { LedgerListener, SentStream } from './client-ledger.ts'
 import { ClientLedger } from './client-ledger.ts'
 import type { Link, LinkListener } from './link.ts'
@@ -294,7 +295,7 @@ export class ModelSide implements LinkListener, LedgerListener {
   #retire(): void {
     this.#isRetiring = true
     if (this.#plan.retiresInTwoSteps) {
-      this.#say(frames.goAway(MAX_STREAM_ID, 0))
+      this.#say(frames.goAway(MAX_STREAM_ID, NO_ERROR))
       this.#say(frames.ping(Buffer.alloc(8, 0xff)))
     } else this.#sayLast()
   }
@@ -306,7 +307,7 @@ export class ModelSide implements LinkListener, LedgerListener {
 
   #sayLast(): void {
     this.#lastAllowed = Math.max(0, ...this.ledger.streams.keys())
-    this.#say(frames.goAway(this.#lastAllowed, 0))
+    this.#say(frames.goAway(this.#lastAllowed, NO_ERROR))
     this.#endRetired()
   }
 

@@ -4,6 +4,7 @@ import { Flag, frames, Setting, Type } from '../../../src/testing/frames.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import { encodeFields } from '../../../src/testing/hpack.ts'
 import type { Random } from '../../protocol/hpack/support.ts'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 
 /** What there is to be wrong about. */
 export interface ModelState {
@@ -108,8 +109,8 @@ const BYTES = {
       [':scheme', 'http'],
       [':authority', 'a'],
     ]),
-  'RST_STREAM on stream 0': always(frames.reset(0, 8)),
-  'RST_STREAM on an idle stream': ({ last }) => frames.reset(last + 1_000, 8),
+  'RST_STREAM on stream 0': always(frames.reset(0, CANCEL)),
+  'RST_STREAM on an idle stream': ({ last }) => frames.reset(last + 1_000, CANCEL),
   'RST_STREAM of 3 octets': ({ last }) =>
     frames.frame(Type.RST_STREAM, 0, Math.max(1, last), Buffer.alloc(3)),
   'SETTINGS on a stream': always(frames.frame(Type.SETTINGS, 0, 1, Buffer.alloc(0))),

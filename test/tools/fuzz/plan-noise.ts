@@ -2,6 +2,7 @@
 
 import { ERROR_CODES, Flag, frames, MAX_STREAM_ID, Setting, Type } from '../../../src/testing/frames.ts'
 import type { Random } from '../../protocol/hpack/support.ts'
+import { CANCEL, NO_ERROR } from '../../support/peers/error-codes.ts'
 
 const { frame } = frames
 
@@ -27,7 +28,7 @@ export function toNoise(random: Random): Buffer[] {
       return [toGoAway(random)]
     case 6:
       // The two steps of a graceful shutdown (RFC 9113 §6.8).
-      return [frames.goAway(MAX_STREAM_ID, 0), toGoAway(random)]
+      return [frames.goAway(MAX_STREAM_ID, NO_ERROR), toGoAway(random)]
     case 7:
       return [frames.windowUpdate(0, random.pick([1, 65_535, MAX_STREAM_ID]))]
     case 8:
@@ -62,11 +63,11 @@ export function toFlood(random: Random): Buffer[] {
     () => frames.data(1, ''),
     () => frames.windowUpdate(0, 1),
     () => frames.windowUpdate(1, 1),
-    () => frames.reset(1, 8),
+    () => frames.reset(1, CANCEL),
     () => frame(Type.PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 7])),
     () => frame(Type.CONTINUATION, 0, 1, Buffer.from([0])),
     () => frames.headers(1, [[':status', '103']]),
-    () => frames.goAway(MAX_STREAM_ID, 0),
+    () => frames.goAway(MAX_STREAM_ID, NO_ERROR),
     () => frame(0xbe, 0, 0),
     () => frames.data(1, 'x'),
     () => frames.settings([Setting.INITIAL_WINDOW_SIZE, 10], [Setting.HEADER_TABLE_SIZE, 10]),

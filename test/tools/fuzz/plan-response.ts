@@ -4,6 +4,7 @@ import { ERROR_CODES, Flag, frames, Type } from '../../../src/testing/frames.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import { encodeFields } from '../../../src/testing/hpack.ts'
 import type { Random } from '../../protocol/hpack/support.ts'
+import { NO_ERROR } from '../../support/peers/error-codes.ts'
 import type { CallPlan } from './plan-calls.ts'
 
 const { frame } = frames
@@ -131,7 +132,7 @@ function toBody(random: Random, streamId: number, chunks: readonly Buffer[]): Bu
     }
     case 4:
       // Its end, and that the peer wants no more of the request (RFC 9113 §8.1).
-      said.push(frame(Type.DATA, Flag.END_STREAM, streamId), frames.reset(streamId, 0))
+      said.push(frame(Type.DATA, Flag.END_STREAM, streamId), frames.reset(streamId, NO_ERROR))
       break
     default:
       said.push(frame(Type.DATA, Flag.END_STREAM, streamId))

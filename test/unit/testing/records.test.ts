@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { Flag, frames } from '../../../src/testing/frames.ts'
 import { createFaultServer } from '../../../src/testing/index.ts'
+import { CANCEL, ENHANCE_YOUR_CALM } from '../../support/peers/error-codes.ts'
 import { RawClient, start } from './rig.ts'
 
 describe('what a fault server keeps', () => {
@@ -45,7 +46,12 @@ describe('what a fault server keeps', () => {
   it('of frames: each with its name, its connection and when it came', async () => {
     const server = await start()
     const client = await RawClient.open(server)
-    client.write(frames.ping(), frames.frame(0xbe, 0, 0), frames.goAway(3, 11, 'bye'), frames.reset(1, 8))
+    client.write(
+      frames.ping(),
+      frames.frame(0xbe, 0, 0),
+      frames.goAway(3, ENHANCE_YOUR_CALM, 'bye'),
+      frames.reset(1, CANCEL),
+    )
     await server.waitFor(() => server.frames.some(({ name }) => name === 'RST_STREAM'))
     const names = server.frames.map(({ name }) => name)
     expect(names).toEqual(['SETTINGS', 'PING', '190', 'GOAWAY', 'RST_STREAM'])

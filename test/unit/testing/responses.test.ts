@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Flag, frames, Setting } from '../../../src/testing/frames.ts'
 import type { FaultResponse } from '../../../src/testing/index.ts'
+import { CANCEL } from '../../support/peers/error-codes.ts'
 import { RawClient, start } from './rig.ts'
 
 describe('a response', () => {
@@ -79,7 +80,7 @@ describe('a response', () => {
     const client = await RawClient.open(server, [[Setting.INITIAL_WINDOW_SIZE, 2]])
     client.ask(1, 'GET /')
     await client.until(() => client.names.includes('DATA 1'))
-    if (how === 'reset') client.write(frames.reset(1, 8))
+    if (how === 'reset') client.write(frames.reset(1, CANCEL))
     else client.socket.destroy()
     await server.waitFor(() => settled.length === 1)
     expect(settled).toEqual([false])

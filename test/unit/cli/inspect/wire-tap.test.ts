@@ -7,6 +7,7 @@ import { WireTap } from '../../../../src/cli/inspect/wire-tap.ts'
 import { toSettings } from '../../../../src/protocol/inspect/frame-details.ts'
 import type { ObservedFrame } from '../../../../src/protocol/inspect/frame-observer.ts'
 import { frames } from '../../../../src/testing/index.ts'
+import { NO_ERROR } from '../../../support/peers/error-codes.ts'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
@@ -59,7 +60,7 @@ const RESPONSE = Buffer.concat([
   frames.data(1, 'some data'),
   frames.frame(0xee, 0, 0, Buffer.alloc(300)),
   frames.headers(1, [['t', 'u']], 1),
-  frames.goAway(1, 0, 'bye'),
+  frames.goAway(1, NO_ERROR, 'bye'),
 ])
 
 function summarize(seen: readonly ObservedFrame[]): string[] {

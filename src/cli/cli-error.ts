@@ -28,6 +28,8 @@ export const EXIT = {
   load: 9,
   /** A port couldn't be listened on. */
   listen: 10,
+  /** What it has to say couldn't be written: a full disk, for example. The reader of a pipe may leave. */
+  write: 11,
   /** Ended by Ctrl-C or SIGTERM before it was done: 128 and the number of SIGINT, as shells have it. */
   interrupted: 130,
 } as const

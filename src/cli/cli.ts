@@ -31,9 +31,22 @@ export async function runCli(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { command, rest } = toCommand(args)
+  const exitCode = await run(command, rest, version, terminal)
+  await terminal.flush()
+  const { failure } = terminal
+  if (failure === null) return exitCode
+  const written = report(new CliError(failure, EXIT.write), command, terminal)
+  return exitCode === EXIT.ok ? written : exitCode
+}
+
+async function run(
+  command: Command | undefined,
+  args: readonly string[],
+  version: string,
+  terminal: Terminal,
+): Promise<ExitCode> {
   try {
-    if (command === undefined) return runAlone(args, version, terminal)
-    return await command.run(rest, terminal)
+    return command === undefined ? runAlone(args, version, terminal) : await command.run(args, terminal)
   } catch (error) {
     return report(error, command, terminal)
   }

@@ -16,6 +16,8 @@ export interface OptionSpec {
   readonly short?: string
   /** It may be there several times. Of another one the last counts. */
   readonly multiple?: boolean
+  /** Further names, such as those that curl or h2load have. */
+  readonly aliases?: readonly string[]
   /** One line of the help. */
   readonly help: string
   /** What the help calls its value: `'PORT'`. */
@@ -60,25 +62,30 @@ export function parseOptions<const Specs extends OptionSpecs>(
   for (const [name, spec] of Object.entries(specs)) {
     values[name] = spec.type === 'boolean' ? false : spec.multiple === true ? [] : undefined
   }
+  const nameOf = new Map(
+    Object.entries(specs).flatMap(([name, { aliases = [] }]) => aliases.map((alias) => [alias, name])),
+  )
   const positionals: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
-    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
+    const name = nameOf.get(token.name) ?? token.name
+    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined
     if (spec === undefined) throw new CliError(toUnknown(token.rawName, specs), EXIT.usage)
     const value = checkValue(token.rawName, spec, token.value)
-    const list = values[token.name]
+    const list = values[name]
     if (Array.isArray(list)) list.push(String(value))
-    else values[token.name] = value
+    else values[name] = value
   }
   // The compiler can't follow the loop: each name of the table got a value of its type.
   return { options: values as ParsedArgs<Specs>['options'], positionals }
 }
 
 function toNodeOptions(specs: OptionSpecs): Record<string, { type: 'boolean' | 'string'; short?: string }> {
-  const entries = Object.entries(specs).map(([name, { type, short }]) => {
-    return [name, short === undefined ? { type } : { type, short }] as const
-  })
+  const entries = Object.entries(specs).flatMap(([name, { type, short, aliases = [] }]) => [
+    [name, short === undefined ? { type } : { type, short }] as const,
+    ...aliases.map((alias) => [alias, { type }] as const),
+  ])
   return Object.fromEntries(entries)
 }
 

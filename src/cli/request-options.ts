@@ -6,6 +6,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
 import type { Field } from '../protocol/inspect/field-blocks.ts'
 import { HIDDEN, hideUserInfo } from '../protocol/inspect/secrets.ts'
 import { isToken } from '../request/field-names.ts'
@@ -16,10 +17,23 @@ import { CliError, EXIT } from './cli-error.ts'
 export const REQUEST_OPTIONS = {
   request: { type: 'string', short: 'X', value: 'METHOD', help: 'GET; POST with a body' },
   header: { type: 'string', short: 'H', value: "'NAME: VALUE'", multiple: true, help: 'a field; repeatable' },
-  data: { type: 'string', short: 'd', value: 'DATA', help: 'the body; @FILE, @- standard input' },
-  h2c: { type: 'boolean', help: 'a URL without a scheme is http:' },
+  data: {
+    type: 'string',
+    short: 'd',
+    value: 'DATA',
+    aliases: ['data-binary'],
+    help: 'the body; @FILE, @- standard input',
+  },
+  h2c: { type: 'boolean', aliases: ['http2-prior-knowledge'], help: 'a URL without a scheme is http:' },
   insecure: { type: 'boolean', short: 'k', help: 'accept any certificate' },
-  ca: { type: 'string', value: 'FILE', help: 'trust these certificates, and no others' },
+  ca: {
+    type: 'string',
+    value: 'FILE',
+    aliases: ['cacert'],
+    help: 'trust these certificates, and no others',
+  },
+  cert: { type: 'string', value: 'FILE', help: "the client's certificate" },
+  key: { type: 'string', value: 'FILE', help: 'its key; in the file of --cert' },
 } as const
 
 /** The URL of a request. */
@@ -35,6 +49,8 @@ export interface Target {
 /** Options of `connect`, as a client takes them. */
 export interface TrustOptions {
   readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
   readonly rejectUnauthorized?: false
 }
 
@@ -145,15 +161,20 @@ async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 /**
- * How a client is to trust the server.
+ * How a client is to trust the server, and what it shows of itself.
  *
- * @throws CliError when the file of `--ca` can't be read, or has no certificate
+ * @throws CliError when a file can't be read, or has no certificate or key
  */
 export async function readTrust(options: {
   readonly insecure: boolean
   readonly ca: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
 }): Promise<TrustOptions> {
-  const trust = options.insecure ? ({ rejectUnauthorized: false } as const) : {}
+  const trust = {
+    ...(options.insecure ? ({ rejectUnauthorized: false } as const) : {}),
+    ...(await readIdentity(options)),
+  }
   if (options.ca === undefined) return trust
   const ca = (await readOptionFile('--ca', options.ca)).toString('latin1')
   try {
@@ -163,6 +184,30 @@ export async function readTrust(options: {
     throw new CliError(error instanceof Error ? `${message}: ${error.message}` : message, EXIT.usage)
   }
   return { ...trust, ca }
+}
+
+/** The client's certificate and key; without `--key`, the file of `--cert` has both. */
+async function readIdentity(options: {
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}): Promise<Pick<TrustOptions, 'cert' | 'key'>> {
+  if (options.cert === undefined) {
+    if (options.key === undefined) return {}
+    throw new CliError('--key has no effect without --cert', EXIT.usage)
+  }
+  const cert = (await readOptionFile('--cert', options.cert)).toString('latin1')
+  const key =
+    options.key === undefined ? cert : (await readOptionFile('--key', options.key)).toString('latin1')
+  try {
+    createSecureContext({ cert, key })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CliError(
+      `--cert and --key take a certificate in PEM and its key without a passphrase: ${reason}`,
+      EXIT.usage,
+    )
+  }
+  return { cert, key }
 }
 
 /**

@@ -13,7 +13,9 @@ export interface Output {
   readonly isTTY?: boolean
   /** @param callback called when the bytes were handed over, with an error when they can't be */
   write(chunk: string | Uint8Array, callback?: (error?: Error | null) => void): unknown
-  on(event: 'error', listener: () => void): unknown
+  /** Whether more was written than it takes at once. Missing: it isn't known. */
+  readonly writableNeedDrain?: boolean
+  on(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** Of `process`, what is used. */
@@ -33,13 +35,16 @@ export class Terminal {
   readonly #process: ProcessLike
   /** Of each output, settles when its last line was handed over. */
   readonly #written = new Map<Output, Promise<void>>()
+  /** Of each output, why its first write failed. */
+  readonly #failures = new Map<Output, Error>()
   #hasReadInput = false
 
   constructor(process: ProcessLike) {
     this.env = process.env
     this.#process = process
-    // The reader of a pipe has left, as `head` does. A server goes on without it.
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+    // A server goes on without its output; the exit code says so at the end.
+    for (const stream of [process.stdout, process.stderr])
+      stream.on('error', (error) => this.#onFailure(stream, error))
   }
 
   /** The standard input, in the pieces in which it comes. */
@@ -55,19 +60,54 @@ export class Terminal {
 
   /** Writes a line, or several, to the standard output. */
   print(text: string): void {
+    this.#write(this.#process.stdout, `${text}\n`)
+  }
+
+  /** Writes a text to the standard output as it is. */
+  put(text: string): void {
     this.#write(this.#process.stdout, text)
   }
 
   /** Writes a line, or several, to the standard error. */
   warn(text: string): void {
-    this.#write(this.#process.stderr, text)
+    this.#write(this.#process.stderr, `${text}\n`)
   }
 
   #write(output: Output, text: string): void {
     const written = new Promise<void>((resolve) => {
-      output.write(`${text}\n`, () => resolve())
+      output.write(text, (error) => {
+        if (error) this.#onFailure(output, error)
+        resolve()
+      })
     })
     this.#written.set(output, written)
+  }
+
+  #onFailure(output: Output, error: Error): void {
+    if (!this.#failures.has(output)) this.#failures.set(output, error)
+  }
+
+  /**
+   * Why the output isn't whole: the disk is full, for example. Null: it is, or the reader of a pipe has left, as `head`
+   * does.
+   */
+  get failure(): string | null {
+    for (const [output, error] of this.#failures) {
+      if (hasLeft(error)) continue
+      const name = output === this.#process.stdout ? 'output' : 'error'
+      return `the standard ${name} can't be written: ${error.message}`
+    }
+    return null
+  }
+
+  /**
+   * Settles when the standard error takes more: its reader may be slower than what is shown.
+   *
+   * @returns null when it does so now
+   */
+  errorRoom(): Promise<void> | null {
+    const { stderr } = this.#process
+    return stderr.writableNeedDrain === true ? (this.#written.get(stderr) ?? null) : null
   }
 
   /**
@@ -86,11 +126,15 @@ export class Terminal {
   /**
    * Writes bytes to the standard output. It settles when they were handed over.
    *
-   * @returns false when the reader of a pipe has left
+   * @returns false when they can't be: {@link Terminal.failure} says whether that is an error
    */
   writeBytes(bytes: Uint8Array): Promise<boolean> {
+    const { stdout } = this.#process
     return new Promise((resolve) => {
-      this.#process.stdout.write(bytes, (error) => resolve(!error))
+      stdout.write(bytes, (error) => {
+        if (error) this.#onFailure(stdout, error)
+        resolve(!error)
+      })
     })
   }
 
@@ -131,6 +175,11 @@ export class Terminal {
       for (const signal of ENDING_SIGNALS) this.#process.on(signal, onSignal)
     })
   }
+}
+
+/** Whether the reader of a pipe has left. */
+function hasLeft(error: Error): boolean {
+  return 'code' in error && error.code === 'EPIPE'
 }
 
 /** A text from outside, without what a terminal would obey: each control character becomes `\xNN`. */

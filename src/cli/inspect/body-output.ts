@@ -97,7 +97,7 @@ export class FileOutput implements BodyOutput {
 
 function toOutputError(path: string, error: unknown): unknown {
   if (!isSystemError(error)) return error
-  return new CliError(`--output can't write '${path}': ${error.message}`, EXIT.failure)
+  return new CliError(`--output can't write '${path}': ${error.message}`, EXIT.write)
 }
 
 /** For `--json`: the text of the body, up to {@link MAX_JSON_BODY}. */

@@ -22,6 +22,10 @@ export interface ConnectionWatch {
   readonly facts: DialFacts
   readonly onStep: OnStep
   readonly tap: TapListener
+  /** The client is loaded, and connects. */
+  readonly onDial: () => void
+  /** Settles when more frames may be shown; null: now. */
+  readonly room: () => Promise<void> | null
 }
 
 /** Opens a socket. @throws ConnectFailure */
@@ -57,23 +61,31 @@ export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<
   })
 }
 
-function toDialTarget({ target: { url }, resolve, trust }: Plan): Parameters<typeof dial>[0] {
+function toDialTarget({ target: { url }, resolve, trust, unixSocket }: Plan): Parameters<typeof dial>[0] {
   const isTls = url.protocol === 'https:'
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
   const hostname = url.hostname.replace(/^\[(.+)\]$/, '$1')
-  return { hostname, port, isTls, addresses: resolve.get(`${url.hostname}:${port}`) ?? null, trust }
+  return {
+    hostname,
+    port,
+    isTls,
+    addresses: resolve.get(`${url.hostname}:${port}`) ?? null,
+    trust,
+    unixSocket,
+  }
 }
 
-function toConnector({ engine }: Plan, { tap }: ConnectionWatch, open: Open): Connector {
+function toConnector({ engine }: Plan, { onDial, room, tap }: ConnectionWatch, open: Open): Connector {
   let isUsed = false
   return async (asked) => {
     if (isUsed) {
       throw new ConnectFailure('The server ended the connection before it took the request', EXIT.protocol)
     }
     isUsed = true
+    onDial()
     const socket = await open(asked, asked.signal ?? new AbortController().signal)
     // The engines take any Duplex for a socket, and what they may call beside its methods is optional.
-    return permitNodeEngine(new WireTap(socket, tap, engine === 'node')) as unknown as Socket
+    return permitNodeEngine(new WireTap(socket, tap, engine === 'node', room)) as unknown as Socket
   }
 }
 

@@ -23,6 +23,8 @@ export interface DialTarget {
   readonly isTls: boolean
   /** In place of those that DNS has; null to ask. */
   readonly addresses: readonly string[] | null
+  /** A path in place of an address; null for none. */
+  readonly unixSocket: string | null
   readonly trust: TrustOptions
 }
 
@@ -30,6 +32,7 @@ export interface DialTarget {
 export interface DialFacts {
   dns: { readonly name: string; readonly addresses: readonly string[]; readonly ms: number } | null
   tcp: { readonly address: string; readonly port: number; readonly ms: number } | null
+  unix: { readonly path: string; readonly ms: number } | null
   /** The URL without credentials. The time is that of the tunnel, with TLS to the server inside it. */
   proxy: { readonly url: string; readonly ms: number } | null
   tls: TlsFacts | null
@@ -48,13 +51,13 @@ export interface TlsFacts {
 }
 
 /** Hears of each step as soon as it has ended. */
-export type OnStep = (step: 'dns' | 'tcp' | 'proxy' | 'tls') => void
+export type OnStep = (step: 'dns' | 'tcp' | 'unix' | 'proxy' | 'tls') => void
 
 /** HTTP/1.1 is offered too, so that a server without HTTP/2 says what it speaks. It isn't used. */
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1']
 
 export function toNoFacts(): DialFacts {
-  return { dns: null, tcp: null, proxy: null, tls: null, certificate: null }
+  return { dns: null, tcp: null, unix: null, proxy: null, tls: null, certificate: null }
 }
 
 /**
@@ -69,10 +72,39 @@ export async function dial(
   onStep: OnStep,
   signal: AbortSignal,
 ): Promise<Socket> {
+  const socket = await open(target, facts, onStep, signal)
+  return target.isTls ? secure(target, socket, facts, onStep, signal) : socket
+}
+
+async function open(
+  target: DialTarget,
+  facts: DialFacts,
+  onStep: OnStep,
+  signal: AbortSignal,
+): Promise<Socket> {
+  if (target.unixSocket !== null) return connectUnix(target.unixSocket, facts, onStep, signal)
   const addresses = await resolve(target, facts, onStep)
   signal.throwIfAborted()
-  const socket = await connect(target, addresses, facts, onStep, signal)
-  return target.isTls ? secure(target, socket, facts, onStep, signal) : socket
+  return connect(target, addresses, facts, onStep, signal)
+}
+
+async function connectUnix(
+  path: string,
+  facts: DialFacts,
+  onStep: OnStep,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const start = performance.now()
+  const socket = connectSocket({ path })
+  try {
+    await settle(socket, 'connect', signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new ConnectFailure(`No connection to ${path}: ${toReason(error)}`, EXIT.connect, toCode(error))
+  }
+  facts.unix = { path, ms: performance.now() - start }
+  onStep('unix')
+  return socket
 }
 
 async function resolve(target: DialTarget, facts: DialFacts, onStep: OnStep): Promise<readonly string[]> {

@@ -54,13 +54,14 @@ interface Http2Document {
 /** Makes the document. Secrets are left out by the filter. */
 export function toDocument(outcome: Outcome, secrets: SecretFilter): object {
   const { plan, dial, exitCode, failure, frames, http2, response, times } = outcome
-  const { certificate, dns, proxy, tcp, tls } = dial
+  const { certificate, dns, proxy, tcp, tls, unix } = dial
   return {
     schema: SCHEMA,
     url: secrets.toShownText(plan.target.url.href),
     engine: plan.engine,
     exitCode,
-    connection: { dns, tcp, proxy, tls, certificate },
+    redirects: plan.redirects.map(({ status, url }) => ({ status, url: secrets.toShownText(url) })),
+    connection: { dns, tcp, unix, proxy, tls, certificate },
     http2: toHttp2(http2),
     request: { method: plan.method, headers: toRequestFields(plan, http2, secrets) },
     response: response === null ? null : toResponse(response, secrets),

@@ -47,6 +47,10 @@ export class Http2Facts implements TapListener {
   goaway: string | null = null
   /** The header section of a 421, and when it came; null before. */
   misdirected: { readonly fields: readonly Field[]; readonly at: number } | null = null
+  /** When the request's header section was sent; null before. By `performance.now()`. */
+  requestedAt: number | null = null
+  /** When the header section of the final response came; null before. By `performance.now()`. */
+  respondedAt: number | null = null
   #hasResponse = false
 
   /** @param onFrame hears of each frame */
@@ -97,8 +101,10 @@ export class Http2Facts implements TapListener {
     const { direction, type, fields, fault } = frame
     if (direction === 'received') this.fault ??= fault
     if (fields !== null) {
-      if (direction === 'sent') this.requestFields ??= fields
-      else this.#onFields(frame, fields)
+      if (direction === 'sent') {
+        this.requestFields ??= fields
+        this.requestedAt ??= frame.at
+      } else this.#onFields(frame, fields)
     }
     if (type === FrameType.SETTINGS) this.#onSettings(frame)
     else if (type === FrameType.GOAWAY && direction === 'received') {
@@ -112,7 +118,10 @@ export class Http2Facts implements TapListener {
 
   #onFields({ at }: ObservedFrame, fields: readonly Field[]): void {
     this.#hasResponse = true
-    if (fields.some(([name, value]) => name === ':status' && value === '421')) {
+    const [, status = ''] = fields.find(([name]) => name === ':status') ?? []
+    // The first without a status is a trailer section, behind a response.
+    if (!status.startsWith('1')) this.respondedAt ??= at
+    if (status === '421') {
       this.misdirected ??= { fields, at }
     }
   }

@@ -5,11 +5,13 @@
  */
 
 import type { ExitCode } from '../cli-error.ts'
-import { EXIT } from '../cli-error.ts'
+import { CliError, EXIT } from '../cli-error.ts'
 import type { Command } from '../command.ts'
 import type { Terminal } from '../terminal.ts'
 import { Inspection } from './inspection.ts'
+import type { Plan } from './plan.ts'
 import { HELP_TEXT, toPlan } from './plan.ts'
+import { toRedirected } from './redirect.ts'
 
 /** Its name is never typed, but for `dodici URL --help`: any URL selects it. */
 export const inspect: Command = {
@@ -22,7 +24,34 @@ export const inspect: Command = {
 
 async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const plan = await toPlan(args, terminal)
-  if (plan !== null) return new Inspection(plan, terminal).run()
-  terminal.print(HELP_TEXT)
-  return EXIT.ok
+  if (plan === null) {
+    terminal.print(HELP_TEXT)
+    return EXIT.ok
+  }
+  const ending = new AbortController()
+  void terminal.interrupted().then(() => ending.abort(new CliError('interrupted', EXIT.interrupted)))
+  const { timeout } = plan
+  const timer =
+    timeout === null ? undefined : setTimeout(() => ending.abort(toTimeoutError(timeout)), timeout)
+  try {
+    return await follow(plan, terminal, ending.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** One call after the other, for as long as redirects are followed. */
+async function follow(first: Plan, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+  let plan = first
+  for (;;) {
+    const inspection = new Inspection(plan, terminal, signal)
+    const exitCode = await inspection.run()
+    const { location, status } = inspection
+    if (location === null) return exitCode
+    plan = toRedirected(plan, status, location)
+  }
+}
+
+function toTimeoutError(timeout: number): CliError {
+  return new CliError(`--timeout has passed: ${timeout} ms`, EXIT.timeout)
 }

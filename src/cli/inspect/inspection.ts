@@ -15,6 +15,7 @@ import type { ExitCode } from '../cli-error.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import { hasField } from '../request-options.ts'
 import type { Terminal } from '../terminal.ts'
+import { toPrintable } from '../terminal.ts'
 import type { BodyOutput } from './body-output.ts'
 import { FileOutput, TerminalOutput, TextOutput } from './body-output.ts'
 import { toDispatcher } from './connection.ts'
@@ -27,7 +28,10 @@ import { toFailure, toFailureText, toFaultFailure } from './failure.ts'
 import { Http2Facts } from './http2-facts.ts'
 import type { Plan } from './plan.ts'
 import { Progress } from './progress.ts'
+import { isRedirect } from './redirect.ts'
+import type { Times } from './report.ts'
 import { Report } from './report.ts'
+import { toWriteOut } from './write-out.ts'
 
 /** The most frames that `--json` keeps. */
 const MAX_FRAMES = 10_000
@@ -44,42 +48,54 @@ export class Inspection {
   readonly #http2: Http2Facts
   /** With `--json -v`; else null. */
   readonly #frames: FrameDetails[] | null
-  /** When the call began: the time that it takes to load the client isn't measured. */
+  /** Ends the call: its reason is a CliError. */
+  readonly #signal: AbortSignal
+  /** When the client began to connect: the time that it takes to load the program isn't measured. */
   #start = performance.now()
-  #firstByte: number | null = null
+  /** When the body had come; null before. By `performance.now()`. */
+  #completeAt: number | null = null
+  #location: string | null = null
   #response: ResponseFacts | null = null
   /** The sections about the connection and the request were reported. */
   #hasReportedExchange = false
 
-  constructor(plan: Plan, terminal: Terminal) {
+  /** @param signal ends the call: its reason is a CliError */
+  constructor(plan: Plan, terminal: Terminal, signal: AbortSignal) {
+    this.#signal = signal
     this.#plan = plan
     this.#terminal = terminal
     this.#secrets = new SecretFilter(plan.showsSecrets, plan.fields)
     // A body that goes to the terminal is its own progress.
     const isBodyElsewhere = !terminal.isOutputTerminal || (plan.output !== null && plan.output !== '-')
-    this.#progress = new Progress(terminal, isBodyElsewhere && !plan.isJson)
-    this.#report = plan.isJson ? null : new Report(terminal, this.#progress)
+    this.#progress = new Progress(terminal, isBodyElsewhere && !plan.isJson && !plan.isSilent)
+    this.#report = plan.isJson || plan.isSilent ? null : new Report(terminal, this.#progress)
     this.#frames = plan.isJson && plan.isVerbose ? [] : null
     this.#http2 = new Http2Facts((frame) => this.#onFrame(frame))
   }
 
   /** @returns the exit code, after all was reported */
   async run(): Promise<ExitCode> {
-    const ending = new AbortController()
-    void this.#terminal.interrupted().then(() => {
-      ending.abort(new CliError('interrupted', EXIT.interrupted))
-    })
     let failure: Failure | null = null
     try {
-      await this.#call(ending)
+      await this.#call()
     } catch (error) {
-      if (ending.signal.aborted || !this.#takeMisdirected()) failure = toFailure(error, this.#http2)
+      if (this.#signal.aborted || !this.#takeMisdirected()) failure = toFailure(error, this.#http2)
     }
     const { fault } = this.#http2
     return this.#end(failure ?? (fault === null ? null : toFaultFailure(fault)))
   }
 
-  async #call(ending: AbortController): Promise<void> {
+  /** Where the response leads, when redirects are followed; null: this call was the last. */
+  get location(): string | null {
+    return this.#location
+  }
+
+  /** Of the response; 0 before it. */
+  get status(): number {
+    return this.#response?.status ?? 0
+  }
+
+  async #call(): Promise<void> {
     const { isSchemeAssumed, url } = this.#plan.target
     const shown = this.#secrets.toShownText(url.href)
     this.#report?.title(`${this.#plan.method} ${shown}${isSchemeAssumed ? '  (the scheme is assumed)' : ''}`)
@@ -87,22 +103,21 @@ export class Inspection {
       facts: this.#dial,
       onStep: (step) => this.#report?.step(step, this.#dial),
       tap: this.#http2,
+      onDial: () => {
+        this.#start = performance.now()
+      },
+      room: () => (this.#plan.isVerbose ? this.#terminal.errorRoom() : null),
     })
-    this.#start = performance.now()
-    const { timeout } = this.#plan
-    const timer =
-      timeout === null ? undefined : setTimeout(() => ending.abort(toTimeoutError(timeout)), timeout)
     try {
-      ending.signal.throwIfAborted()
-      await this.#exchange(dispatcher, ending.signal)
+      this.#signal.throwIfAborted()
+      await this.#exchange(dispatcher)
     } finally {
-      clearTimeout(timer)
       // It ends the connection, and with it what is left of an upload.
       await dispatcher.destroy()
     }
   }
 
-  async #exchange(dispatcher: Dispatcher, signal: AbortSignal): Promise<void> {
+  async #exchange(dispatcher: Dispatcher): Promise<void> {
     const { fields, method, target, upload } = this.#plan
     const { origin, pathname, search } = target.url
     const isLengthKnown = upload.size !== null && !hasField(fields, 'content-length')
@@ -121,9 +136,8 @@ export class Inspection {
         const fields = toPairs(Object.values(headers).map(String))
         for (const field of this.#secrets.toShownFields(fields)) this.#report?.field(field)
       },
-      signal,
+      signal: this.#signal,
     })
-    this.#firstByte = performance.now() - this.#start
     const headers = toPairs(response.headers)
     const facts = {
       status: response.statusCode,
@@ -136,24 +150,25 @@ export class Inspection {
     this.#response = facts
     this.#reportExchange()
     this.#reportHeaders(facts)
-    await this.#receive(response, facts, signal)
+    await this.#receive(response, facts)
   }
 
-  async #receive(
-    { body, trailers }: RawResponseData,
-    facts: ResponseFacts,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #receive({ body, trailers }: RawResponseData, facts: ResponseFacts): Promise<void> {
+    const location = facts.headers.find(([name]) => name === 'location')?.[1]
+    if (this.#plan.followsRedirects && isRedirect(facts.status, location)) this.#location = location
     const output = await this.#openOutput()
+    if (this.#plan.includesHeaders && this.#location === null)
+      await this.#terminal.writeBytes(Buffer.from(this.#toHeaderText(facts)))
     const total = toLength(facts.headers)
     this.#progress.begin()
     try {
       for await (const piece of body) {
         facts.bytes += piece.length
         // The reader of a pipe may never take it.
-        if (!(await orAborted(output.write(piece), signal))) return
+        if (!(await orAborted(output.write(piece), this.#signal))) return
         this.#progress.update('received', facts.bytes, total)
       }
+      this.#completeAt = performance.now()
     } finally {
       this.#progress.clear()
       await output.end()
@@ -176,7 +191,6 @@ export class Inspection {
     const { misdirected } = this.#http2
     if (misdirected === null || this.#response !== null) return false
     const headers = misdirected.fields.filter(([name]) => name !== ':status')
-    this.#firstByte = misdirected.at - this.#start
     this.#response = { status: 421, headers, trailers: [], bytes: 0, text: null, isTruncated: true }
     this.#reportExchange()
     this.#reportHeaders(this.#response)
@@ -186,13 +200,14 @@ export class Inspection {
 
   async #openOutput(): Promise<BodyOutput> {
     const { isJson, output } = this.#plan
+    if (this.#location !== null) return NO_OUTPUT
     if (output !== null && output !== '-') return FileOutput.open(output)
     return isJson ? new TextOutput() : new TerminalOutput(this.#terminal, output === null)
   }
 
   #onFrame(frame: ObservedFrame): void {
     const { sent, size } = this.#plan.upload
-    if (sent.bytes > 0 && this.#firstByte === null) this.#progress.update('sent', sent.bytes, size)
+    if (sent.bytes > 0 && !this.#http2.hasResponse) this.#progress.update('sent', sent.bytes, size)
     if (!this.#plan.isVerbose) return
     const details = toFrameDetails(frame, this.#start, this.#secrets)
     if (this.#frames !== null) {
@@ -219,12 +234,47 @@ export class Inspection {
     for (const field of this.#plan.isRaw ? shown : join(shown)) this.#report?.field(field)
   }
 
+  /** As HTTP/1.1 would have it, and curl shows it. */
+  #toHeaderText({ headers, status }: ResponseFacts): string {
+    const lines = this.#secrets.toShownFields(headers).map(([name, value]) => `${name}: ${value}`)
+    return [`HTTP/2 ${status} `, ...lines.map(toPrintable), '', ''].join('\r\n')
+  }
+
+  #writeOut(format: string, times: Times, exitCode: ExitCode, error: string): void {
+    const { method, redirects, target, upload } = this.#plan
+    const response = this.#response
+    const text = toWriteOut(format, {
+      url: this.#secrets.toShownText(target.url.href),
+      method,
+      status: response?.status ?? 0,
+      headers: this.#secrets.toShownFields(response?.headers ?? []),
+      bytesReceived: response?.bytes ?? 0,
+      bytesSent: upload.sent.bytes > 0 ? upload.sent.bytes : (upload.size ?? 0),
+      redirects: redirects.length,
+      dial: this.#dial,
+      times,
+      exitCode,
+      error,
+    })
+    this.#terminal.put(text)
+  }
+
   #end(failure: Failure | null): ExitCode {
     const response = this.#response
-    const times = { firstByte: this.#firstByte, total: performance.now() - this.#start }
+    const toTime = (at: number | null): number | null => (at === null ? null : at - this.#start)
+    const times = {
+      request: toTime(this.#http2.requestedAt),
+      firstByte: response === null ? null : toTime(this.#http2.respondedAt),
+      total: (this.#completeAt ?? performance.now()) - this.#start,
+    }
     const isRefused = this.#plan.fails && response !== null && response.status >= 400
     const exitCode = failure?.exitCode ?? (isRefused ? EXIT.status : EXIT.ok)
     const [plan, dial, http2, frames] = [this.#plan, this.#dial, this.#http2, this.#frames]
+    if (failure !== null) this.#location = null
+    if (this.#location !== null) {
+      this.#report?.end(http2, times, response?.bytes ?? 0)
+      return EXIT.ok
+    }
     if (plan.isJson) {
       const outcome = { plan, dial, http2, response, times, frames, failure, exitCode }
       this.#terminal.print(toJson(toDocument(outcome, this.#secrets)))
@@ -235,10 +285,15 @@ export class Inspection {
       failure === null
         ? `the status is ${response?.status}`
         : this.#secrets.toShownText(toFailureText(failure, http2.requestFields !== null))
+    if (plan.writeOut !== null)
+      this.#writeOut(plan.writeOut, times, exitCode, exitCode === EXIT.ok ? '' : text)
     if (exitCode !== EXIT.ok) throw new CliError(text, exitCode)
     return exitCode
   }
 }
+
+/** Takes the body of a redirect that is followed. */
+const NO_OUTPUT: BodyOutput = { write: async () => true, end: async () => {} }
 
 /** JSON without control characters: `JSON.stringify()` leaves DEL and C1 as they are, which terminals obey. */
 function toJson(document: object): string {
@@ -254,10 +309,6 @@ function orAborted<Result>(operation: Promise<Result>, signal: AbortSignal): Pro
     signal.addEventListener('abort', onAbort, { once: true })
     operation.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject)
   })
-}
-
-function toTimeoutError(timeout: number): CliError {
-  return new CliError(`--timeout has passed: ${timeout} ms`, EXIT.timeout)
 }
 
 /** Fields of one name as one, as an object of them has it; `set-cookie` stays apart (RFC 9110 §5.3). */

@@ -10,7 +10,15 @@ import type { Field } from '../../protocol/inspect/field-blocks.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import { HELP, parseOptions, toDuration } from '../options.ts'
 import type { Target, TrustOptions } from '../request-options.ts'
-import { hasField, REQUEST_OPTIONS, readTrust, toFields, toMethod, toTarget } from '../request-options.ts'
+import {
+  hasField,
+  REQUEST_OPTIONS,
+  readOptionFile,
+  readTrust,
+  toFields,
+  toMethod,
+  toTarget,
+} from '../request-options.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Upload } from './upload.ts'
 import { readUpload } from './upload.ts'
@@ -18,46 +26,67 @@ import { readUpload } from './upload.ts'
 /** Its help is written by hand: a line for each of so many options is more than a screen. */
 export const OPTIONS = {
   ...REQUEST_OPTIONS,
+  data: { ...REQUEST_OPTIONS.data, multiple: true },
   form: { type: 'string', short: 'F', value: 'NAME=VALUE', multiple: true, help: '' },
-  upload: { type: 'string', short: 'T', value: 'FILE', help: '' },
+  upload: { type: 'string', short: 'T', value: 'FILE', aliases: ['upload-file'], help: '' },
+  user: { type: 'string', short: 'u', value: 'USER:PASSWORD', help: '' },
+  'user-agent': { type: 'string', short: 'A', value: 'NAME', help: '' },
+  cookie: { type: 'string', short: 'b', value: 'NAME=VALUE', multiple: true, help: '' },
   output: { type: 'string', short: 'o', value: 'FILE', help: '' },
+  'remote-name': { type: 'boolean', short: 'O', help: '' },
+  include: { type: 'boolean', short: 'i', aliases: ['show-headers'], help: '' },
+  head: { type: 'boolean', short: 'I', help: '' },
+  location: { type: 'boolean', short: 'L', help: '' },
   raw: { type: 'boolean', help: '' },
   trailers: { type: 'boolean', help: '' },
+  // HTTP/2 is what is spoken in any case.
+  http2: { type: 'boolean', help: '' },
   resolve: { type: 'string', value: 'HOST:PORT:ADDRESS', multiple: true, help: '' },
-  proxy: { type: 'string', value: 'URL', help: '' },
+  'unix-socket': { type: 'string', value: 'PATH', help: '' },
+  proxy: { type: 'string', short: 'x', value: 'URL', help: '' },
   engine: { type: 'string', value: 'wire|node', help: '' },
-  timeout: { type: 'string', value: 'DURATION', help: '' },
-  fail: { type: 'boolean', help: '' },
+  timeout: { type: 'string', short: 'm', value: 'DURATION', aliases: ['max-time'], help: '' },
+  fail: { type: 'boolean', short: 'f', help: '' },
+  'write-out': { type: 'string', short: 'w', value: 'FORMAT', help: '' },
   verbose: { type: 'boolean', short: 'v', help: '' },
+  silent: { type: 'boolean', short: 's', help: '' },
+  // Errors are shown in any case.
+  'show-error': { type: 'boolean', short: 'S', help: '' },
   json: { type: 'boolean', help: '' },
   'show-secrets': { type: 'boolean', help: '' },
   ...HELP,
 } as const
 
-/** 80 columns and 23 lines at most. */
+/** 80 columns and 24 lines at most. */
 export const HELP_TEXT = `Connects to an endpoint over HTTP/2, sends a request, and reports on both.
 
 Usage: dodici [OPTIONS] URL   without a scheme: https:, with --h2c http: (h2c)
 
   -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
   -d, --data DATA|@FILE|@-      -F, --form NAME=VALUE|NAME=@FILE  repeatable
-  -T, --upload FILE|-           PUT the file, or the standard input
-  -o, --output FILE|-           the body goes there, not to the standard output
+  -T, --upload FILE|-           -I, --head                     PUT it; HEAD
+  -u, --user USER:PASSWORD  -A, --user-agent NAME  -b, --cookie NAME=VALUE
+  -o, --output FILE|-           -O, --remote-name    the body goes there
+  -i, --include                 the header section goes ahead of the body
+  -L, --location                follows redirects
       --raw, --trailers         fields as they came; show the trailer section
       --h2c                     no TLS: HTTP/2 by prior knowledge
-  -k, --insecure, --ca FILE     accept any certificate; trust those of FILE
-      --resolve HOST:PORT:ADDRESS, --proxy URL
+  -k, --insecure, --ca FILE, --cert FILE, --key FILE           TLS
+      --resolve HOST:PORT:ADDRESS, --unix-socket PATH, -x, --proxy URL
       --engine wire|node        which implementation of HTTP/2; wire
-      --timeout DURATION        of the whole call: 10s, 500ms, 2m
-      --fail                    exit code 8 for a status of 400 or more
-  -v, --verbose                 frames as they come and go
-      --json                    one document on the standard output
-      --show-secrets            don't hide authorization, cookies and keys
+  -m, --timeout DURATION        of the whole call: 10s, 500ms, 2m
+  -f, --fail                    exit code 8 for a status of 400 or more
+  -v, --verbose, -s, --silent   frames as they come and go; no report
+  -w, --write-out FORMAT        as curl's: '%{http_code} %{time_total}\\n'
+      --json, --show-secrets    one document; hide no authorization and cookies
   -h, --help                    show this help
+The body goes to the standard output, the report to the standard error.`
 
-The body goes to the standard output, the report to the standard error.
-Exit codes: 0 done, 2 usage, 3 DNS, 4 connect, 5 TLS, 6 protocol, 7 timeout,
-8 --fail, 130 Ctrl-C, 1 another failure.`
+/** A response that has led elsewhere. */
+export interface Redirect {
+  readonly url: string
+  readonly status: number
+}
 
 /** What is to be done. */
 export interface Plan {
@@ -75,6 +104,17 @@ export interface Plan {
   readonly timeout: number | null
   /** A path; `-`: the standard output, a terminal and a binary body included; null: the standard output. */
   readonly output: string | null
+  /** The header section goes to the standard output, ahead of the body. */
+  readonly includesHeaders: boolean
+  readonly followsRedirects: boolean
+  /** Those that were followed so far. */
+  readonly redirects: readonly Redirect[]
+  /** A path in place of an address; null for none. */
+  readonly unixSocket: string | null
+  /** Written to the standard output at the end; null for nothing. */
+  readonly writeOut: string | null
+  /** Without a report. */
+  readonly isSilent: boolean
   readonly isRaw: boolean
   readonly showsTrailers: boolean
   readonly fails: boolean
@@ -100,9 +140,17 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
   if (proxy !== null && options.resolve.length > 0) {
     throw new CliError('--resolve has no effect with --proxy: the proxy resolves the names', EXIT.usage)
   }
-  const fields = toFields(options.header)
+  const unixSocket = options['unix-socket'] ?? null
+  if (proxy !== null && unixSocket !== null)
+    throw new CliError('--unix-socket and --proxy exclude each other', EXIT.usage)
+  if (options.json && (options.include || options.head))
+    throw new CliError(
+      '--json has the header section: --include and --head have no effect with it',
+      EXIT.usage,
+    )
+  const fields = [...toFields(options.header), ...toShortcuts(options)]
   const upload = await readUpload(options, () => terminal.input)
-  const method = options.request ?? (options.upload === undefined ? undefined : 'PUT')
+  const method = options.request ?? (options.head ? 'HEAD' : options.upload === undefined ? undefined : 'PUT')
   return {
     target,
     method: toMethod(method, upload.body !== null),
@@ -113,7 +161,13 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
     proxy,
     engine: toEngine(options.engine),
     timeout: options.timeout === undefined ? null : toDuration('--timeout', options.timeout),
-    output: options.output ?? null,
+    output: options.output ?? (options['remote-name'] ? toRemoteName(target.url) : null),
+    includesHeaders: options.include || options.head,
+    followsRedirects: options.location,
+    redirects: [],
+    unixSocket,
+    writeOut: options['write-out'] === undefined ? null : await readFormat(options['write-out']),
+    isSilent: options.silent,
     isRaw: options.raw,
     showsTrailers: options.trailers,
     fails: options.fail,
@@ -121,6 +175,40 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
     isJson: options.json,
     showsSecrets: options['show-secrets'],
   }
+}
+
+/** Fields that have an option of their own. */
+function toShortcuts(options: {
+  readonly user: string | undefined
+  readonly 'user-agent': string | undefined
+  readonly cookie: readonly string[]
+}): Field[] {
+  const { user, cookie } = options
+  const agent = options['user-agent']
+  if (user !== undefined && !user.includes(':'))
+    throw new CliError('--user takes USER:PASSWORD: there is no colon', EXIT.usage)
+  const pairs = cookie.filter((each) => !each.includes('='))
+  if (pairs.length > 0)
+    throw new CliError("--cookie takes NAME=VALUE: one has no '='. No file is read", EXIT.usage)
+  return toFields([
+    ...(user === undefined ? [] : [`authorization: Basic ${Buffer.from(user).toString('base64')}`]),
+    ...(agent === undefined ? [] : [`user-agent: ${agent}`]),
+    ...(cookie.length === 0 ? [] : [`cookie: ${cookie.join('; ')}`]),
+  ])
+}
+
+/** The file of `--remote-name`, in the folder of the process. @throws CliError when the URL names none */
+function toRemoteName({ pathname }: URL): string {
+  const name = pathname.slice(pathname.lastIndexOf('/') + 1)
+  // It is a path of this system: no part of it leads elsewhere.
+  if (name !== '' && name !== '.' && name !== '..' && !name.includes('\\') && !name.includes('\0'))
+    return name
+  throw new CliError('--remote-name takes the file from the URL, and its path ends without one', EXIT.usage)
+}
+
+/** `@FILE` has the format, `@-` isn't taken: the standard input is the body's. */
+async function readFormat(text: string): Promise<string> {
+  return text.startsWith('@') ? (await readOptionFile('--write-out', text.slice(1))).toString() : text
 }
 
 /** Fields that the user hasn't given. */

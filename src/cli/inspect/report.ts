@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts'
 import { toPrintable } from '../terminal.ts'
 import type { CertificateFacts } from './certificate-facts.ts'
 import { toDay } from './certificate-facts.ts'
-import type { DialFacts } from './dial.ts'
+import type { DialFacts, OnStep } from './dial.ts'
 import type { Http2Facts, Windows } from './http2-facts.ts'
 import type { Progress } from './progress.ts'
 import { toSize } from './progress.ts'
@@ -23,6 +23,8 @@ const NAME_WIDTH = 13
 
 /** The durations of a call, in milliseconds since its begin. Null: it wasn't reached. */
 export interface Times {
+  /** Until the header section of the request was sent. */
+  request: number | null
   firstByte: number | null
   total: number
 }
@@ -61,7 +63,8 @@ export class Report {
   }
 
   /** One step of connecting. */
-  step(step: 'dns' | 'tcp' | 'proxy' | 'tls', { dns, tcp, proxy, tls, certificate }: DialFacts): void {
+  step(step: Parameters<OnStep>[0], { dns, tcp, unix, proxy, tls, certificate }: DialFacts): void {
+    if (step === 'unix' && unix !== null) this.item('Unix socket', `${unix.path}  ${toMs(unix.ms)}`)
     if (step === 'dns' && dns !== null) this.item('DNS', `${dns.addresses.join(', ')}  ${toMs(dns.ms)}`)
     if (step === 'tcp' && tcp !== null) {
       const host = tcp.address.includes(':') ? `[${tcp.address}]` : tcp.address

@@ -22,15 +22,23 @@ export interface Upload {
   readonly size: number | null
   /** Null when the body brings its own, or has none. */
   readonly contentType: string | null
+  /** Whether it can be sent a second time. */
+  readonly isReplayable: boolean
   /** Bytes that were read of a stream so far. */
   readonly sent: { bytes: number }
 }
 
 interface UploadOptions {
-  readonly data: string | undefined
+  readonly data: readonly string[]
   readonly form: readonly string[]
   readonly upload: string | undefined
 }
+
+/** No body. */
+export const NO_UPLOAD = { body: null, size: null, contentType: null, isReplayable: true } as const
+
+/** Between several `--data`, as curl has it. */
+const AMPERSAND = Buffer.from('&')
 
 const FORM_URLENCODED = 'application/x-www-form-urlencoded'
 
@@ -43,21 +51,26 @@ export async function readUpload(
   { data, form, upload }: UploadOptions,
   input: () => AsyncIterable<Uint8Array>,
 ): Promise<Upload> {
-  const given = [data !== undefined, form.length > 0, upload !== undefined].filter(Boolean)
+  const given = [data.length > 0, form.length > 0, upload !== undefined].filter(Boolean)
   if (given.length > 1) {
     throw new CliError('there is one body: --data, --form and --upload exclude each other', EXIT.usage)
   }
   const sent = { bytes: 0 }
-  if (data !== undefined) {
-    const body = await readData(data, input)
-    return { body, size: body.length, contentType: FORM_URLENCODED, sent }
+  if (data.length > 0) {
+    const parts: Buffer[] = []
+    for (const each of data)
+      parts.push(...(parts.length === 0 ? [] : [AMPERSAND]), await readData(each, input))
+    const body = Buffer.concat(parts)
+    return { body, size: body.length, contentType: FORM_URLENCODED, isReplayable: true, sent }
   }
-  if (form.length > 0) return { body: await toForm(form), size: null, contentType: null, sent }
-  if (upload === undefined) return { body: null, size: null, contentType: null, sent }
-  if (upload === '-') return { body: count(input(), sent), size: null, contentType: null, sent }
+  if (form.length > 0)
+    return { body: await toForm(form), size: null, contentType: null, isReplayable: true, sent }
+  if (upload === undefined) return { ...NO_UPLOAD, sent }
+  if (upload === '-')
+    return { body: count(input(), sent), size: null, contentType: null, isReplayable: false, sent }
   const size = await toFileSize(upload)
   const contentType = toContentType(extname(upload))
-  return { body: count(createReadStream(upload), sent), size, contentType, sent }
+  return { body: count(createReadStream(upload), sent), size, contentType, isReplayable: false, sent }
 }
 
 async function* count(

@@ -33,17 +33,29 @@ export class WireTap extends Duplex {
   readonly #listener: TapListener
   /** At a malformed frame the tap ends the connection itself: on Node 20, node:http2 goes on without a word. */
   readonly #endsAtFault: boolean
+  readonly #room: () => Promise<void> | null
+  /** The engine takes more. */
+  #isWanted = false
+  /** What was shown has to be read first. */
+  #isHeld = false
   readonly #rules = new StreamRules()
   readonly #frames: FrameObserver
   /** The server's first bytes; null once they are judged. */
   #greeting: Buffer | null = Buffer.alloc(0)
   #isForeign = false
 
-  constructor(socket: Socket, listener: TapListener, endsAtFault: boolean) {
+  /** @param room settles when what was told may be followed by more; null: now */
+  constructor(
+    socket: Socket,
+    listener: TapListener,
+    endsAtFault: boolean,
+    room: () => Promise<void> | null = () => null,
+  ) {
     super({ allowHalfOpen: true })
     this.#socket = socket
     this.#listener = listener
     this.#endsAtFault = endsAtFault
+    this.#room = room
     // The decoders are not the client's: what they show doesn't share the client's mistakes.
     const sent = new HpackDecoder()
     // The client has looked into what the server allows.
@@ -75,12 +87,15 @@ export class WireTap extends Duplex {
   }
 
   override _read(): void {
-    this.#socket.resume()
+    this.#isWanted = true
+    if (!this.#isHeld) this.#socket.resume()
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
     this.#frames.sent(chunk)
-    this.#socket.write(chunk, callback)
+    const room = this.#room()
+    if (room === null) this.#socket.write(chunk, callback)
+    else void room.then(() => this.#socket.write(chunk, callback))
   }
 
   override _final(callback: (error?: Error | null) => void): void {
@@ -94,7 +109,18 @@ export class WireTap extends Duplex {
 
   #onData(chunk: Buffer): void {
     this.#onReceived(chunk)
-    if (!this.push(chunk)) this.#socket.pause()
+    this.#isWanted = this.push(chunk)
+    const room = this.#room()
+    if (room !== null) this.#hold(room)
+    if (!this.#isWanted || this.#isHeld) this.#socket.pause()
+  }
+
+  #hold(room: Promise<void>): void {
+    this.#isHeld = true
+    void room.then(() => {
+      this.#isHeld = false
+      if (this.#isWanted) this.#socket.resume()
+    })
   }
 
   #onReceived(chunk: Buffer): void {

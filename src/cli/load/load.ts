@@ -94,6 +94,6 @@ async function writeChart(path: string, chart: string): Promise<void> {
     await writeFile(path, chart)
   } catch (error) {
     if (!isSystemError(error)) throw error
-    throw new CliError(`--chart can't write '${path}': ${error.message}`, EXIT.failure)
+    throw new CliError(`--chart can't write '${path}': ${error.message}`, EXIT.write)
   }
 }

@@ -14,11 +14,19 @@ export function hideUserInfo(text: string): string {
   return text.replace(/(^|\/\/)[^/\s?#]*@/g, `$1${HIDDEN}@`)
 }
 
-const SECRET_NAME =
-  /^(?:authorization|proxy-authorization|cookie|set-cookie)$|token|secret|key|passw(?:or)?d|session/i
+/** Parts of names that say that the value is a secret. */
+const PART = 'token|secret|key|passw(?:or)?d|passphrase|pwd|session|signature|credential|assertion|jwt'
 
-/** Parameters of a query whose names look like secrets. */
-const PARAMETER = /([?&;][^=&#;\s]*(?:token|secret|key|passw(?:or)?d|session)[^=&#;\s]*=)[^&#;\s]*/gi
+const SECRET_NAME = new RegExp(
+  `^(?:authorization|proxy-authorization|cookie|set-cookie|sig)$|^x-auth|${PART}`,
+  'i',
+)
+
+/** Parameters of a query whose names look like secrets: `X-Amz-Signature`, `sig` of Azure, `code` of OAuth. */
+const PARAMETER = new RegExp(
+  `([?&;](?:[^=&#;\\s]*(?:${PART})[^=&#;\\s]*|sig|code|auth|x-auth[^=&#;\\s]*)=)[^&#;\\s]*`,
+  'gi',
+)
 
 /** Shows texts and fields without their secrets; with `--show-secrets` as they are. */
 export class SecretFilter {

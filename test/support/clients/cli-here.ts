@@ -27,6 +27,10 @@ export interface HereResult {
   readonly stderr: string
 }
 
+function toLeft(): Error {
+  return Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+}
+
 /** Runs a command line to its end. */
 export async function runHere(args: readonly string[], options: HereOptions = {}): Promise<HereResult> {
   const { ctrlC, env = {}, leavesAfter = Number.POSITIVE_INFINITY, stdin = '' } = options
@@ -45,15 +49,16 @@ export async function runHere(args: readonly string[], options: HereOptions = {}
         const hasLeft = Buffer.concat(stdout).length >= leavesAfter
         if (!hasLeft) stdout.push(Buffer.from(chunk))
         options.onStdout?.(Buffer.concat(stdout).toString())
-        if (callback !== undefined) setImmediate(callback, hasLeft ? new Error('EPIPE') : null)
+        if (callback !== undefined) setImmediate(callback, hasLeft ? toLeft() : null)
       },
       on() {},
     },
     stderr: {
       isTTY: options.stderrIsTTY === true,
-      write(chunk) {
+      write(chunk, callback) {
         stderr += String(chunk)
         options.onStderr?.(stderr)
+        if (callback !== undefined) setImmediate(callback, null)
       },
       on() {},
     },

@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer as createHttp2Server } from 'node:http2'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -140,6 +141,23 @@ describe('dodici URL --json', () => {
       tcp: null,
       proxy: { ms: expect.any(Number) },
       tls: { ms: null },
+    })
+  })
+
+  it('a redirect, over a Unix socket', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dodici-inspect-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'socket')
+    const server = createHttp2Server((request, response) => {
+      response.writeHead(request.url === '/from' ? 302 : 200, { location: '/to' }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    onTestFinished(() => void server.close())
+    const { document } = await runJson(['-L', '--unix-socket', path, 'http://any.test/from'])
+    expect(document).toMatchObject({
+      url: 'http://any.test/to',
+      redirects: [{ url: 'http://any.test/from', status: 302 }],
+      connection: { dns: null, tcp: null, unix: { path, ms: expect.any(Number) } },
     })
   })
 

@@ -333,10 +333,10 @@ describe('dodici URL: the body', () => {
     expect(await readFile(path, 'utf8')).toBe('hello')
   })
 
-  it('-o to a folder that is missing: 1', async () => {
+  it('-o to a folder that is missing: 11', async () => {
     const { origin } = await serve(respondText)
     const { code, stderr } = await runHere([origin, '-o', join(await makeFolder(), 'none', 'body')])
-    expect(code).toBe(1)
+    expect(code).toBe(11)
     expect(stderr).toMatch(/\ndodici: --output can't write '.*\/none\/body': ENOENT/)
   })
 

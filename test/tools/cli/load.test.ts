@@ -192,7 +192,7 @@ describe('dodici load', () => {
       `${folder}/no/a.svg`,
       origin,
     ])
-    expect(code).toBe(1)
+    expect(code).toBe(11)
     expect(stdout).toContain('Responses')
     expect(stderr).toContain(`--chart can't write '${folder}/no/a.svg': ENOENT`)
   })

@@ -116,6 +116,36 @@ describe('WireTap', () => {
     expect(tap.readableLength).toBeLessThan(3 * 65_536)
   })
 
+  it('holds back both directions while what was shown has to be read', async () => {
+    const socket = new FakeSocket()
+    let go: (() => void) | null = null
+    let isFull = false
+    const room = (): Promise<void> | null =>
+      isFull
+        ? new Promise((resolve) => {
+            go = resolve
+          })
+        : null
+    const tap = new WireTap(socket as unknown as Socket, new Http2Facts(() => {}), false, room)
+    const chunks: Buffer[] = []
+    tap.on('data', (chunk: Buffer) => chunks.push(chunk))
+    await new Promise(setImmediate)
+    isFull = true
+    socket.push(frames.settings())
+    await new Promise(setImmediate)
+    expect([chunks.length, socket.isPaused()]).toEqual([1, true])
+    tap.write(PREFACE)
+    tap.read(0)
+    socket.push(frames.settings())
+    await new Promise(setImmediate)
+    expect([chunks.length, socket.isPaused(), socket.written.length]).toEqual([1, true, 0])
+    const held = go as (() => void) | null
+    isFull = false
+    held?.()
+    await new Promise(setImmediate)
+    expect(socket.written.length).toBe(1)
+  })
+
   it('the end of the server is no loss of what it has sent before', async () => {
     const scene = make()
     scene.socket.push(RESPONSE)

@@ -135,6 +135,12 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     return this.of(Type.GOAWAY).map(toGoAway)
   }
 
+  /** Forgets its frames so far, and how many streams were open at most. */
+  clearRecords(): void {
+    this.frames.length = 0
+    this.maxOpen = this.#open.size
+  }
+
   /** The server's own: says the first SETTINGS. */
   greet(ofServer: readonly SettingsInit[]): void {
     const settings = this.#option('settings')

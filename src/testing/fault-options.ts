@@ -39,26 +39,44 @@ export interface FaultServerOptions extends TlsPart {
   readonly http1?: RequestListener | null
   /** How long {@link FaultServer.waitFor} waits. Milliseconds. @default 5_000 */
   readonly timeout?: number
+  /** Whether {@link FaultServer.close} rejects when a rule hasn't run: see `assertAllRulesMet()`. @default false */
+  readonly expectsAllRules?: boolean
 }
 
 const NAMES = [
-  ...['h2c', 'host', 'port', 'settings', 'http1', 'timeout', 'key', 'cert', 'pfx', 'passphrase', 'ca'],
+  ...[
+    'h2c',
+    'host',
+    'port',
+    'settings',
+    'http1',
+    'timeout',
+    'expectsAllRules',
+    'key',
+    'cert',
+    'pfx',
+    'passphrase',
+    'ca',
+  ],
   ...['requestCert', 'rejectUnauthorized', 'minVersion', 'maxVersion', 'ALPNProtocols'],
 ]
 
+const NEEDED = 'createFaultServer() needs either h2c: true, or a key and a cert (or a pfx) for TLS'
+
 /** @throws TypeError for options that aren't known, or that make no server */
 export function checkOptions(options: FaultServerOptions): void {
+  const given: unknown = options
+  if (typeof given !== 'object' || given === null) throw new TypeError(NEEDED)
   checkNames('createFaultServer()', options, NAMES)
   toEntries(toList(options.settings))
   const { h2c = false, key, cert, pfx } = options
   const hasCertificate = pfx !== undefined || (key !== undefined && cert !== undefined)
-  if (h2c === hasCertificate)
-    throw new TypeError('createFaultServer() needs either h2c: true, or a key and a cert (or a pfx) for TLS')
+  if (h2c === hasCertificate) throw new TypeError(NEEDED)
 }
 
 /** What TLS is told. */
 export function toTlsOptions(options: FaultServerOptions): TlsOptions {
-  const { h2c, host, port, settings, timeout, http1 = null, ...tls } = options
+  const { h2c, host, port, settings, timeout, expectsAllRules, http1 = null, ...tls } = options
   return { ALPNProtocols: http1 === null ? ['h2'] : ['h2', 'http/1.1'], ...tls }
 }
 

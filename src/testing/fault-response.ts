@@ -35,12 +35,24 @@ export function toSection(streamId: number, fields: readonly Field[], flags: num
   return toBlock(streamId, encodeFields(fields), flags)
 }
 
-/** Pairs, as they are sent. */
+/** Pairs, as they are sent. @throws TypeError for a value that is undefined or null */
 export function toFields(headers: FieldsInit): readonly Field[] {
-  if (isPairs(headers)) return headers
+  if (isPairs(headers)) {
+    for (const [name, value] of headers) checkValue(name, value)
+    return headers
+  }
   return Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((each): Field => [name, String(each)]),
+    (Array.isArray(value) ? value : [value]).map((each): Field => {
+      checkValue(name, each)
+      return [name, String(each)]
+    }),
   )
+}
+
+/** @throws TypeError: a variable that isn't set would be sent as the word 'undefined' */
+function checkValue(name: string, value: unknown): void {
+  if (value === undefined || value === null)
+    throw new TypeError(`The header field '${name}' is ${value}: leave it out, or give it a value`)
 }
 
 function isPairs(headers: FieldsInit): headers is readonly Field[] {

@@ -18,7 +18,15 @@ import type { FaultStream } from './fault-stream.ts'
 import { Listener } from './listener.ts'
 import type { RecordedFrame, RecordedGoAway } from './records.ts'
 import type { Match, Rule } from './rules.ts'
-import { CONNECTION_OPTIONS, toPredicate, toRequestPredicate } from './rules.ts'
+import {
+  CONNECTION_OPTIONS,
+  checkTimes,
+  isMet,
+  toMatchText,
+  toPredicate,
+  toRequestPredicate,
+  toRuleText,
+} from './rules.ts'
 import type { ConnectionLayers } from './tls-transport.ts'
 import type { Falsy } from './waiters.ts'
 import { Waiters } from './waiters.ts'
@@ -45,7 +53,7 @@ export interface RequestRuleOptions {
    * @default 'whole'
    */
   readonly at?: 'whole' | 'header'
-  /** How often the rule runs; then it is as if it weren't there. @default without limit */
+  /** How often the rule runs, 1 at least; then it is as if it weren't there. @default without limit */
   readonly times?: number
 }
 
@@ -79,6 +87,9 @@ export class FaultServer {
   readonly #counts = new Map<string, number>()
   /** Errors of scripts that nobody has been told of. */
   readonly #failures: unknown[] = []
+  #isClosed = false
+  /** Rules that are added now are a preset's. */
+  #isInPreset = false
   #socketRules: Rule<FaultSocket, SocketScript>[] = []
   #connectionRules: Rule<{ readonly index: number }, ConnectionScript>[] = []
   #requestRules: RequestRule[] = []
@@ -170,7 +181,11 @@ export class FaultServer {
   onRequest(match: RequestMatch, script: RequestScript, options: RequestRuleOptions = {}): this {
     checkNames('onRequest()', options, ['at', 'times'])
     const { at = 'whole', times = Number.POSITIVE_INFINITY } = options
-    this.#requestRules.push({ matches: toRequestPredicate(match), script, at, left: times })
+    const name = `onRequest(${toMatchText(match)})`
+    this.#requestRules.push({
+      ...this.#toRule(toRequestPredicate(match), script, name, checkTimes(times)),
+      at,
+    })
     return this
   }
 
@@ -196,7 +211,7 @@ export class FaultServer {
   ): this {
     const whole = typeof script === 'function' ? { onConnection: script } : script
     checkNames('onConnection()', whole, CONNECTION_OPTIONS)
-    this.#connectionRules.push({ matches: toPredicate(match), script: whole, left: Number.POSITIVE_INFINITY })
+    this.#connectionRules.push(this.#toRule(toPredicate(match), whole, `onConnection(${toMatchText(match)})`))
     return this
   }
 
@@ -211,13 +226,18 @@ export class FaultServer {
    * ```
    */
   onSocket(match: Match<FaultSocket>, script: SocketScript): this {
-    this.#socketRules.push({ matches: toPredicate(match), script, left: Number.POSITIVE_INFINITY })
+    this.#socketRules.push(this.#toRule(toPredicate(match), script, `onSocket(${toMatchText(match)})`))
     return this
   }
 
-  /** Adds the rules of a preset. */
+  /** Adds the rules of a preset. {@link FaultServer.assertAllRulesMet} doesn't expect them to run. */
   use(preset: Preset): this {
-    preset(this)
+    this.#isInPreset = true
+    try {
+      preset(this)
+    } finally {
+      this.#isInPreset = false
+    }
     return this
   }
 
@@ -227,6 +247,36 @@ export class FaultServer {
     this.#connectionRules = []
     this.#requestRules = []
     return this
+  }
+
+  /**
+   * Forgets the requests, frames, problems and counts so far: `requests`, `frames`, `problems`, `counts`, `ledger`,
+   * `goaways` and `pings` begin anew, and so do the indices of requests, which rules may be for. Rules and connections
+   * stay, and open requests go on.
+   */
+  clearRecords(): this {
+    this.requests.length = 0
+    this.frames.length = 0
+    this.problems.length = 0
+    this.#counts.clear()
+    for (const connection of this.connections) connection.clearRecords()
+    return this
+  }
+
+  /**
+   * Checks that each rule has run: as often as its `times` say, or once at least. Rules of presets, and those that
+   * {@link FaultServer.clear} has taken away, needn't.
+   *
+   * @throws Error that names those that haven't
+   */
+  assertAllRulesMet(): void {
+    const rules = [...this.#socketRules, ...this.#connectionRules, ...this.#requestRules]
+    const unmet = rules.filter((rule) => !isMet(rule))
+    if (unmet.length === 0) return
+    const seen = this.ledger.slice(-SHOWN).join(', ') || 'no request'
+    throw new Error(
+      `Rules that haven't run: ${unmet.map(toRuleText).join(', ')}. The last that came: ${seen}`,
+    )
   }
 
   /**
@@ -274,14 +324,18 @@ export class FaultServer {
   /**
    * Breaks its connections off, and takes no more.
    *
-   * @throws the error of a script that {@link FaultServer.waitFor} hasn't thrown; an AggregateError of several
+   * @throws the error of a script that {@link FaultServer.waitFor} hasn't thrown; an AggregateError of several. With
+   *   {@link FaultServerOptions.expectsAllRules}, the error of {@link FaultServer.assertAllRulesMet}
    */
   async close(): Promise<void> {
+    const isFirst = !this.#isClosed
+    this.#isClosed = true
     for (const { transport } of this.connections) transport.destroy()
     await this.#listener?.close()
     this.#waiters.tell()
     this.#waiters.end(new Error('The fault server was closed before what was waited for had come'))
     this.#throwFailure()
+    if (isFirst && this.#options.expectsAllRules === true) this.assertAllRulesMet()
   }
 
   /** {@link FaultServer.close}, for `await using`. */
@@ -289,16 +343,27 @@ export class FaultServer {
     return this.close()
   }
 
+  #toRule<Subject, Script>(
+    matches: (subject: Subject) => boolean,
+    script: Script,
+    name: string,
+    times = Number.POSITIVE_INFINITY,
+  ): Rule<Subject, Script> {
+    return { matches, script, name, times, isExpected: !this.#isInPreset, runs: 0 }
+  }
+
   #onSocket(socket: FaultSocket): Promise<void> | null {
     const rule = this.#socketRules.findLast(({ matches }) => this.#isFor(matches, socket))
-    return rule === undefined ? null : this.#run(() => rule.script(socket))
+    if (rule === undefined) return null
+    rule.runs++
+    return this.#run(() => rule.script(socket))
   }
 
   #onConnection(layers: ConnectionLayers): void {
     const subject = { index: this.connections.length }
-    const scripts = this.#connectionRules
-      .filter(({ matches }) => this.#isFor(matches, subject))
-      .map(({ script }) => script)
+    const rules = this.#connectionRules.filter(({ matches }) => this.#isFor(matches, subject))
+    for (const rule of rules) rule.runs++
+    const scripts = rules.map(({ script }) => script)
     const connection = new FaultConnection(subject.index, layers, scripts, this.#owner)
     this.connections.push(connection)
     connection.greet(toList(this.#options.settings))
@@ -316,9 +381,10 @@ export class FaultServer {
   #onRequest(stream: FaultStream, connection: FaultConnection): void {
     // GOAWAY has said that nothing is done about it.
     if (stream.id > connection.lastTaken || stream.isReset) return
-    const isFor = ({ left, matches }: RequestRule): boolean => left > 0 && this.#isFor(matches, stream)
+    const isFor = ({ matches, runs, times }: RequestRule): boolean =>
+      runs < times && this.#isFor(matches, stream)
     const rule = this.#requestRules.findLast(isFor) ?? POLITE
-    rule.left--
+    rule.runs++
     if (rule.at === 'header' || stream.method === 'CONNECT') {
       this.#apply(rule, stream, connection)
       return
@@ -343,7 +409,7 @@ export class FaultServer {
   /** A request won't be whole, or nothing is done about it: its rule may run for another. */
   #onGone(stream: FaultStream): void {
     const rule = this.#waiting.get(stream)
-    if (rule !== undefined) rule.left++
+    if (rule !== undefined) rule.runs--
     this.#waiting.delete(stream)
   }
 
@@ -405,7 +471,10 @@ const POLITE: RequestRule = {
     return stream.respond(stream.method === 'CONNECT' ? { status: 501, body: null } : {})
   },
   at: 'whole',
-  left: Number.POSITIVE_INFINITY,
+  name: 'polite',
+  times: Number.POSITIVE_INFINITY,
+  isExpected: false,
+  runs: 0,
 }
 
 /**

@@ -29,8 +29,42 @@ export const CONNECTION_OPTIONS = [
 export interface Rule<Subject, Script> {
   readonly matches: (subject: Subject) => boolean
   readonly script: Script
-  /** How often it may still run. */
-  left: number
+  /** As it was added: `onRequest('/a')`. */
+  readonly name: string
+  /** How often it may run; Infinity for any number. */
+  readonly times: number
+  /** Whether a test that never runs it is wrong: it is no part of a preset. */
+  readonly isExpected: boolean
+  /** How often it has run. */
+  runs: number
+}
+
+/** Whether it has run as often as was asked for; once at least, without a number. */
+export function isMet({ isExpected, runs, times }: Rule<never, unknown>): boolean {
+  return !isExpected || runs >= (times === Number.POSITIVE_INFINITY ? 1 : times)
+}
+
+/** A rule that isn't met, for a message. */
+export function toRuleText({ name, runs, times }: Rule<never, unknown>): string {
+  return times === Number.POSITIVE_INFINITY ? name : `${name} (${runs} of ${times} times)`
+}
+
+/** @throws TypeError for a number of times that no rule can run */
+export function checkTimes(times: unknown): number {
+  if (times === Number.POSITIVE_INFINITY) return times
+  if (typeof times === 'number' && Number.isSafeInteger(times) && times > 0) return times
+  throw new TypeError(`times takes a whole number from 1 on, or Infinity, and not ${String(times)}`)
+}
+
+/** What a rule is for, for a message. */
+export function toMatchText(match: unknown): string {
+  return typeof match === 'function'
+    ? `a function${match.name === '' ? '' : ` ${match.name}`}`
+    : toLiteral(match)
+}
+
+function toLiteral(match: unknown): string {
+  return typeof match === 'string' ? `'${match}'` : String(match)
 }
 
 /** What every subject has. */

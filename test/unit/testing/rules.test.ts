@@ -8,6 +8,8 @@ describe('the options of a fault server', () => {
   const certificate = { key: 'k', cert: 'c' }
   it.each<[string, FaultServerOptions | Record<string, unknown>]>([
     ['either h2c: true, or a key and a cert', {}],
+    ['either h2c: true, or a key and a cert', undefined as never],
+    ['either h2c: true, or a key and a cert', null as never],
     ['either h2c: true, or a key and a cert', { h2c: true, ...certificate }],
     ['either h2c: true, or a key and a cert', { key: 'k' }],
     ['no option h2C', { h2C: true }],

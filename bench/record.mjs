@@ -38,7 +38,7 @@ await runMain(async () => {
   // By its own Node, so that the command line that is recorded names no file of this machine.
   run(node, 'bench/e2e/run.mjs', ...SHOWN, '--rounds', `${rounds}`)
   copyFileSync(toFile('results/latest.json'), toFile('recorded/result.json'))
-  for (const chart of ['readme-cpu.svg', 'readme-throughput.svg'])
+  for (const chart of ['readme-cpu.svg', 'all-cpu.svg', 'all-throughput.svg'])
     copyFileSync(toFile(`results/${chart}`), toFile(`recorded/${chart}`))
   run(node, 'scripts/readme-figures.mjs', '--write')
 })

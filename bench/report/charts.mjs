@@ -8,6 +8,7 @@ import {
   isOurs,
   isReference,
   labelOf,
+  referenceClient,
   spreadOf,
   toneOf,
   toSpreadText,
@@ -196,9 +197,29 @@ export function toSections({ scenarios }) {
   })
 }
 
-/** The scenarios that the README shows, and which of our APIs: those that most people use. */
+/** The scenarios that docs/performance.md shows, and which of our APIs: those that most people use. */
 const SHOWN_SCENARIOS = ['get-1k', 'get-1k-tls']
 const SHOWN_APIS = ['request', 'fetch']
+
+/** The bars of the README: clients that a reader knows, eight at most. */
+const README_SCENARIO = 'get-1k-tls'
+const README_BARS = [
+  {
+    api: 'request',
+    clients: ['dodici-wire', 'dodici', 'undici', 'undici-http1', referenceClient, 'go'],
+  },
+  { api: 'fetch', clients: ['dodici-wire', 'node-fetch'] },
+]
+/** Their names there. */
+const README_LABELS = new Map([
+  ['dodici', 'Dodici'],
+  ['dodici-wire', 'Dodici, engine wire'],
+  ['undici', 'undici 8, HTTP/2'],
+  ['undici-http1', 'undici 8, HTTP/1.1'],
+  ['node-fetch', "Node's fetch, HTTP/1.1"],
+  [referenceClient, 'node:http2'],
+  ['go', 'Go net/http'],
+])
 
 /** @param {MeasuredScenario} scenario @returns {Entry[]} */
 function shownEntries({ apis, entries }) {
@@ -207,12 +228,45 @@ function shownEntries({ apis, entries }) {
 }
 
 /**
- * The two charts of the README: all clients side by side, over h2c and over TLS.
+ * The chart of the README: the CPU time of a few clients.
+ *
+ * @param {Result} result
+ * @returns {Chart[]} none: the run had nothing of it
+ */
+export function toReadmeCharts({ scenarios, machine }) {
+  const scenario = scenarios.find(({ name }) => name === README_SCENARIO)
+  const { entries = [] } = scenario ?? {}
+  const groups = README_BARS.map(({ api, clients }) => {
+    const bars = entries
+      .filter((entry) => clients.includes(entry.client) && (entry.api === api || isReference(entry)))
+      .flatMap((entry) => toBars(entry, README_LABELS.get(entry.client) ?? labelOf(entry), cpu))
+      .map((bar) => ({ ...bar, text: cpu.toText(bar.value) }))
+    return { heading: `${api}()`, bars: sorted(bars, cpu) }
+  }).filter(({ bars }) => bars.length > 0)
+  if (scenario === undefined || groups.length === 0) return []
+  const { method, responseBytes, inFlight } = scenario
+  const what = `${method}, ${formatWhole(responseBytes)} bytes, ${formatWhole(inFlight)} requests at a time`
+  return [
+    {
+      name: 'readme-cpu',
+      title: 'CPU time per request over TLS, µs',
+      verdict: toVerdict({ ...scenario, entries: entries.filter((entry) => !isLine(entry)) }, cpu.subject),
+      subtitle: `${what}. ${machine.cpu}, Node ${machine.node}.`,
+      note: 'Less is better. Bars are medians of the rounds, whiskers the lowest and the highest.',
+      groups,
+      lines: [],
+      reference: null,
+    },
+  ]
+}
+
+/**
+ * The two charts of docs/performance.md: all clients side by side, over h2c and over TLS.
  *
  * @param {Result} result
  * @returns {Chart[]} none: the run had none of their scenarios
  */
-export function toReadmeCharts({ scenarios, machine }) {
+export function toPageCharts({ scenarios, machine }) {
   const shown = scenarios.filter(({ name }) => SHOWN_SCENARIOS.includes(name))
   const [first] = shown
   if (first === undefined) return []
@@ -235,7 +289,7 @@ export function toReadmeCharts({ scenarios, machine }) {
     const subtitle = `${method}, ${formatWhole(responseBytes)} bytes, ${formatWhole(inFlight)} in flight ${wires}. ${machine.cpu}, Node ${machine.node}.`
     return [
       {
-        name: `readme-${kind.file}`,
+        name: `all-${kind.file}`,
         title: kind.title,
         verdict: toJointVerdict(parts, kind.subject),
         subtitle,

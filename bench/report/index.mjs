@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { toReadmeCharts, toSections } from './charts.mjs'
+import { toPageCharts, toReadmeCharts, toSections } from './charts.mjs'
 import { toHtml } from './html.mjs'
 import { toSvg } from './svg.mjs'
 
@@ -14,7 +14,11 @@ import { toSvg } from './svg.mjs'
  * @returns {Promise<string[]>} the files
  */
 export async function renderReport(result, directory) {
-  const charts = [...toSections(result).flatMap((section) => section.charts), ...toReadmeCharts(result)]
+  const charts = [
+    ...toSections(result).flatMap((section) => section.charts),
+    ...toReadmeCharts(result),
+    ...toPageCharts(result),
+  ]
   const contents = [
     { name: 'report.html', content: toHtml(result) },
     ...charts.map((chart) => ({ name: `${chart.name}.svg`, content: toSvg(chart) })),

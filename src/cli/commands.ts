@@ -6,10 +6,11 @@
  * @module
  */
 
+import { ca } from './certificates/ca.ts'
 import type { Command } from './command.ts'
 import { faults } from './faults/faults.ts'
 import { inspect } from './inspect/inspect.ts'
 import { load } from './load/load.ts'
 import { serve } from './serve/serve.ts'
 
-export const COMMANDS: readonly Command[] = [inspect, load, serve, faults]
+export const COMMANDS: readonly Command[] = [inspect, load, serve, faults, ca]

@@ -43,10 +43,6 @@ describe('SECURITY.md', () => {
   it.each(['README.md', 'CONTRIBUTING.md'])('is linked from %s', (path) => {
     expect(read(path)).toMatch(/\]\((https:\/\/github\.com\/dodici\/dodici\/blob\/main\/)?SECURITY\.md\)/)
   })
-
-  it('is linked from README.md, which the package has, by an absolute link', () => {
-    expect(read('README.md')).toContain('](https://github.com/dodici/dodici/blob/main/SECURITY.md)')
-  })
 })
 
 describe('the checker of SECURITY.md', () => {

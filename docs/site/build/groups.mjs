@@ -7,7 +7,14 @@
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 export const GROUPS = {
-  Start: ['docs/start.md', 'examples/README.md', 'docs/migrating.md'],
+  Start: [
+    'docs/start.md',
+    'docs/recipes.md',
+    'examples/README.md',
+    'docs/comparison.md',
+    'docs/migrating.md',
+    'docs/questions.md',
+  ],
   Use: [
     'docs/api.md',
     'docs/clients.md',

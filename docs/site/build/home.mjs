@@ -10,23 +10,28 @@ const PAGE = 'README.md'
  * @throws Error which says what README.md lacks
  */
 export function toHome(readme) {
-  const [head = ''] = readme.split('\n## ')
-  const [, sentence] = findIn(/^# Dodici\n\n(.+)\n/, head, 'a sentence below its title')
-  const [, description, chart] = findIn(/!\[([^\]]+)\]\([^)]+\/([\w-]+)\.svg\)/, head, 'a chart')
+  const head = `${readme.split('\n## ')[0]}\n\n`
+  const [, sentence] = findIn(/^(Dodici is .+)$/m, head, 'a sentence below its title')
+  const [, description, chart] = findIn(
+    /^!\[([^\]]+)\]\([^)]*?bench\/recorded\/([\w-]+)\.svg\)$/m,
+    head,
+    'a chart',
+  )
+  const [snippet] = findIn(/^```js run\n[\s\S]+?^```$/m, head, 'a first snippet')
   const points = [...head.matchAll(/^- \*\*(.+?)\.?\*\* ([\s\S]+?)(?=\n- |\n\n)/gm)].map(([, title, text]) =>
     toPoint(title, text),
   )
-  if (points.length !== 3)
-    throw new Error(`${PAGE} has ${points.length} points ahead of its chart, and not three`)
+  if (points.length !== 5)
+    throw new Error(`${PAGE} has ${points.length} points on its first screen, and not five`)
   const hero = {
     layout: 'home',
     title: 'Dodici',
-    titleTemplate: 'HTTP/2 first for Node.js',
+    titleTemplate: 'HTTP/2-first client for Node.js',
     hero: {
       name: 'Dodici',
       tagline: toText(sentence),
       actions: [
-        { theme: 'brand', text: 'Start', link: '/start' },
+        { theme: 'brand', text: 'Get started', link: '/start' },
         { theme: 'alt', text: 'Reference', link: '/reference/' },
         { theme: 'alt', text: 'GitHub', link: 'https://github.com/dodici/dodici' },
       ],
@@ -36,8 +41,9 @@ export function toHome(readme) {
   // YAML is a superset of JSON.
   return [
     `---\n${JSON.stringify(hero)}\n---`,
+    toSiteMarkdown(PAGE, snippet),
     toChart(chart, description),
-    ...['Install', 'A first request'].map((title) => toSiteMarkdown(PAGE, toSection(readme, title))),
+    toSiteMarkdown(PAGE, toSection(readme, 'Install')),
     '',
   ].join('\n\n')
 }
@@ -47,10 +53,10 @@ export function toHome(readme) {
  * @param {string} text the rest of the point; a link at its end leads to more
  */
 function toPoint(title, text) {
-  const [, link] = /\[[^\]]+\]\(([^)]+)\)\s*$/.exec(text) ?? []
+  const [, link] = /\[[^\]]+\]\(([^)]+)\)\.?\s*$/.exec(text) ?? []
   if (link === undefined) throw new Error(`${PAGE}: '${title}' has no link at its end`)
   // What announces the link, such as `Measured by npm run bench:`, stays a sentence.
-  const details = text.replace(/:?\s*\[[^\]]+\]\([^)]+\)\s*$/, '').replace(/([^.])$/, '$1.')
+  const details = text.replace(/:?\s*\[[^\]]+\]\([^)]+\)\.?\s*$/, '').replace(/([^.])$/, '$1.')
   return {
     title: toText(title),
     details: toText(details),

@@ -46,17 +46,38 @@ export interface ServerCertificate {
  * @throws CliError when the folder can't be used
  */
 export async function loadServerCertificate(folder: string, now: Date): Promise<ServerCertificate> {
-  try {
-    await prepareFolder(folder)
-    const issuerKey = await loadAuthorityKey(join(folder, 'ca-key.pem'))
-    const caPath = join(folder, 'ca.pem')
-    await keepAuthority(caPath, issuerKey, now)
+  return await withFolder(folder, ', or use --no-tls', async () => {
+    const { caPath, issuerKey } = await loadAuthority(folder, now)
     const leaf = await loadLeaf(join(folder, 'localhost.pem'), issuerKey, now)
     return { ...leaf, caPath }
+  })
+}
+
+/**
+ * The path of the authority's certificate, which is made where it is missing.
+ *
+ * @throws CliError when the folder can't be used
+ */
+export async function loadAuthorityPath(folder: string, now: Date): Promise<string> {
+  return await withFolder(folder, '', async () => (await loadAuthority(folder, now)).caPath)
+}
+
+async function loadAuthority(folder: string, now: Date): Promise<{ caPath: string; issuerKey: KeyObject }> {
+  const issuerKey = await loadAuthorityKey(join(folder, 'ca-key.pem'))
+  const caPath = join(folder, 'ca.pem')
+  await keepAuthority(caPath, issuerKey, now)
+  return { caPath, issuerKey }
+}
+
+/** @param otherwise what else helps when the folder can't be used */
+async function withFolder<T>(folder: string, otherwise: string, use: () => Promise<T>): Promise<T> {
+  try {
+    await prepareFolder(folder)
+    return await use()
   } catch (error) {
     if (!isSystemError(error)) throw error
     const what = `can't keep certificates in ${folder}: ${error.message}`
-    throw new CliError(`${what}\nSet XDG_CACHE_HOME to a folder of yours, or use --no-tls.`, EXIT.failure)
+    throw new CliError(`${what}\nSet XDG_CACHE_HOME to a folder of yours${otherwise}.`, EXIT.failure)
   }
 }
 

@@ -12,10 +12,10 @@ describe('the links', () => {
     expect(links.filter((link) => !isThere(page, link))).toEqual([])
   })
 
-  it('of README.md are absolute: the page of the package has no files beside it', () => {
+  it('of README.md are relative: on the page of the package npm completes them', () => {
     const links = findLinks(readRepository('README.md'))
     expect(links.length).toBeGreaterThan(20)
-    expect(links.filter((link) => !link.startsWith('https://'))).toEqual([])
+    expect(links.filter((link) => link.startsWith('https://'))).toEqual([])
   })
 
   it('of docs/README.md lead to every page for users', () => {

@@ -29,7 +29,7 @@ const client = new Client('http://localhost:12080')
 const agent = new Agent({ h2c: true })
 `,
   ca: `import { readFileSync as readCa } from 'node:fs'
-const ca = readCa(\`\${process.env.HOME}/.cache/dodici/ca.pem\`)
+const ca = readCa('ca.pem')
 `,
 }
 

@@ -85,7 +85,7 @@ describe.skipIf(lacksChromium)('the report in a browser', () => {
   })
 
   it('uses other colours in the dark than in the light', async () => {
-    const chart = files.find((file) => file.endsWith('readme-cpu.svg')) ?? ''
+    const chart = files.find((file) => file.endsWith('all-cpu.svg')) ?? ''
     const colours: string[] = []
     for (const scheme of ['light', 'dark'] as const) {
       await look(chart, scheme, 900)

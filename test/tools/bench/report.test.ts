@@ -65,14 +65,14 @@ describe('a report', () => {
     expect((await render(result)).names).toEqual([
       'report.html',
       ...charts,
-      'readme-cpu.svg',
-      'readme-throughput.svg',
+      'all-cpu.svg',
+      'all-throughput.svg',
     ])
   })
 
   it('has no chart for the README when the run had none of its scenarios', async () => {
     const { names } = await render(toResult(toScenario('post-1k', [one])))
-    expect(names.filter((name) => name.startsWith('readme'))).toEqual([])
+    expect(names.filter((name) => /^(readme|all)-/.test(name))).toEqual([])
   })
 
   it('has files of different names for scenarios of the same name', async () => {
@@ -319,7 +319,7 @@ describe('a chart', () => {
   })
 })
 
-describe('the charts for the README', () => {
+describe('the charts for docs/performance.md', () => {
   it('show all clients over h2c and over TLS, the best first, with the APIs that most people use', async () => {
     const scenarios: Scenario[] = [
       toScenario('get-1k', [one, { ...one, api: 'request' }, reference]),
@@ -332,7 +332,7 @@ describe('the charts for the README', () => {
         true,
       ),
     ]
-    const texts = toTexts((await render(toResult(...scenarios))).read('readme-cpu.svg'))
+    const texts = toTexts((await render(toResult(...scenarios))).read('all-cpu.svg'))
     const names = texts.filter((text) => /^over|^dodici|^undici|^node:http2/.test(text))
     expect(names).toEqual([
       'over h2c',
@@ -351,7 +351,7 @@ describe('the charts for the README', () => {
       toEntry('floor', 'frames', 2),
     ]
     const result = toResult(toScenario('get-1k', entries), toScenario('get-1k-tls', entries, true))
-    const svg = (await render(result)).read('readme-cpu.svg')
+    const svg = (await render(result)).read('all-cpu.svg')
     const lines = toContents(svg, /<text class="chart-verdict"[^>]*>([^<]*)<\/text>/g)
     expect(lines.join(' ')).toBe(
       'With request, dodici-wire takes 0.13 [0.13, 0.13] times the CPU time of undici 8 over h2c, 0.13 [0.13, 0.13] over TLS.',
@@ -361,7 +361,7 @@ describe('the charts for the README', () => {
   })
 
   it('show the other APIs when the run had none of those', async () => {
-    const texts = toTexts((await render(toResult(toScenario('get-1k', [one])))).read('readme-cpu.svg'))
+    const texts = toTexts((await render(toResult(toScenario('get-1k', [one])))).read('all-cpu.svg'))
     expect(texts).toContain('dodici · dispatch')
   })
 })

@@ -11,6 +11,7 @@ import { generateKey, toLeafCertificate } from '../../../src/cli/certificates/ce
 import { loadServerCertificate } from '../../../src/cli/certificates/certificate-store.ts'
 import { destroyWithTest } from '../../support/clients/agents.ts'
 import { makeFolder, removeFolder, startServe } from '../../support/clients/cli.ts'
+import { runHere } from '../../support/clients/cli-here.ts'
 import { lacks, requireProgram } from '../../support/servers/programs.ts'
 
 const lacksOpenssl = lacks('openssl')
@@ -242,6 +243,29 @@ describe('several at once', () => {
         expect(statusCode).toBe(204)
       }
     }
+  })
+})
+
+describe('dodici ca', () => {
+  const env = () => ({ XDG_CACHE_HOME: folder })
+  const kept = (): string => join(folder, 'dodici/ca.pem')
+
+  it('prints where the certificate is, and creates an authority where there is none', async () => {
+    expect(await runHere(['ca'], { env: env() })).toEqual({ code: 0, stdout: `${kept()}\n`, stderr: '' })
+    expect(new X509Certificate(await readFile(kept())).ca).toBe(true)
+  })
+
+  it('with a file: copies it, over what was there', async () => {
+    const copy = join(folder, 'copy.pem')
+    await writeFile(copy, 'old')
+    expect(await runHere(['ca', copy], { env: env() })).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await readFile(copy, 'utf8')).toBe(await readFile(kept(), 'utf8'))
+  })
+
+  it('says which file it can’t write', async () => {
+    const { code, stderr } = await runHere(['ca', join(folder, 'nowhere/ca.pem')], { env: env() })
+    expect(code).toBe(1)
+    expect(stderr).toContain(`dodici ca: can't write ${folder}/nowhere/ca.pem: ENOENT`)
   })
 })
 

@@ -23,6 +23,10 @@ describe('dodici', () => {
       args: ['-v', 'localhost/', '--help'],
       first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
     },
+    {
+      args: ['ca', '--help'],
+      first: "Copies the certificate that clients of 'serve' and 'faults' have to trust.",
+    },
     { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
     {
       args: ['load', '--help'],
@@ -67,7 +71,8 @@ describe('dodici', () => {
   it.each([
     {
       args: ['sevre'],
-      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults\n",
+      message:
+        "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults, ca\n",
     },
     { args: ['sevre', 'https://a'], message: "dodici: unknown command 'sevre'." },
     { args: ['-v'], message: "dodici: unknown option '-v'.\nThere is: --help, --version\n" },
@@ -96,6 +101,7 @@ describe('dodici', () => {
     { args: ['serve', fileURLToPath(import.meta.url)], message: 'it is no folder' },
     { args: ['faults', 'DIR'], message: "dodici faults: takes options alone, not 'DIR'" },
     { args: ['faults', '-p', '12443'], message: '--port and --tls-port are both 12443' },
+    { args: ['ca', 'a.pem', 'b.pem'], message: 'dodici ca: one FILE, and not 2' },
     {
       args: ['faults', '--preset', 'nginx-retires'],
       message: "unknown preset 'nginx-retires'.",
@@ -113,7 +119,7 @@ describe('dodici', () => {
     const { code, stdout, stderr } = await runHere(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
-    expect(stderr).toMatch(/'dodici( serve| faults)? --help' shows more\.\n$/)
+    expect(stderr).toMatch(/'dodici( serve| faults| ca)? --help' shows more\.\n$/)
   })
 })
 

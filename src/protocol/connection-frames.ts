@@ -1,5 +1,5 @@
 /**
- * The frames of the connection itself: SETTINGS, PING, GOAWAY, and WINDOW_UPDATE on stream 0.
+ * The frames of the connection itself: SETTINGS, PING, GOAWAY, ORIGIN, and WINDOW_UPDATE on stream 0.
  *
  * @module
  */
@@ -22,6 +22,8 @@ export interface ServerListener {
   onSettings(settings: ServerSettings): void
   /** GOAWAY has come. Called before the streams above `lastStreamId` hear that they were refused. */
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
+  /** ORIGIN has come (RFC 8336). @param origins as the server writes them: 128 at most */
+  onOrigins(origins: readonly string[]): void
 }
 
 /** Sends the connection's own frames, and handles those that the reader finds on stream 0. */
@@ -137,6 +139,11 @@ export class ConnectionFrames implements ConnectionFrameListener {
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
     if (uploads.canSend) this.#output.requestFlush()
+  }
+
+  onOrigins(origins: readonly string[], size: number): void {
+    this.#budget.spendIgnored(size)
+    this.#listener.onOrigins(origins)
   }
 
   onIgnored(size: number): void {

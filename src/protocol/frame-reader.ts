@@ -5,8 +5,9 @@
  */
 
 import { FieldBlock } from './field-block.ts'
-import { checkFrame, isKnown } from './frame-rules.ts'
+import { checkFrame, isRead } from './frame-rules.ts'
 import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE } from './frames.ts'
+import { readOrigins } from './origin-frame.ts'
 import { badSize, ForeignPeerFault, protocolError } from './protocol-error.ts'
 
 /**
@@ -40,6 +41,8 @@ export interface ConnectionFrameListener {
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void
   /** WINDOW_UPDATE on stream 0. @param increment 0 is a connection error (RFC 9113 §6.9) */
   onConnectionWindowUpdate(increment: number): void
+  /** ORIGIN (RFC 8336 §2.1). @param origins as the server writes them. @param size of the payload in bytes */
+  onOrigins(origins: readonly string[], size: number): void
   /** A frame of an unknown type, on any stream (RFC 9113 §4.1). @param size of its payload in bytes */
   onIgnored(size: number): void
 }
@@ -178,7 +181,7 @@ export class FrameReader {
       this.#padding = (this.#flags & Flag.PADDED) === 0 ? 0 : -1
       return at
     }
-    if (!isKnown(this.#type)) {
+    if (!isRead(this.#type, this.#flags, this.#streamId, length)) {
       this.#connection.onIgnored(length)
       this.#left = length
       this.#place = length === 0 ? 'header' : 'ignored'
@@ -271,6 +274,9 @@ export class FrameReader {
         break
       case FrameType.PRIORITY:
         this.#streams.onPriority(this.#streamId, this.#length)
+        break
+      case FrameType.ORIGIN:
+        this.#connection.onOrigins(readOrigins(bytes, at, at + this.#length), this.#length)
     }
   }
 

@@ -7,9 +7,17 @@
 import { Flag, FrameType, PRIORITY_SIZE } from './frames.ts'
 import { badSize, protocolError } from './protocol-error.ts'
 
-/** Whether RFC 9113 defines this frame type; others are ignored (§4.1, §5.5). */
-export function isKnown(type: number): boolean {
-  return type <= FrameType.CONTINUATION
+/** The largest ORIGIN frame that is read; a larger one is ignored. Bytes. */
+export const MAX_ORIGIN_FRAME = 65_536
+
+/** RFC 8336 §2.2: a frame with one of these flags means something else, and is ignored. */
+const UNDEFINED_ORIGIN_FLAGS = 0x0f
+
+/** Whether a frame's payload is read; the other frames are ignored (RFC 9113 §4.1, §5.5). */
+export function isRead(type: number, flags: number, streamId: number, length: number): boolean {
+  if (type <= FrameType.CONTINUATION) return true
+  if (type !== FrameType.ORIGIN) return false
+  return streamId === 0 && (flags & UNDEFINED_ORIGIN_FLAGS) === 0 && length <= MAX_ORIGIN_FRAME
 }
 
 /**

@@ -28,7 +28,7 @@ export const MAX_WINDOW = 2 ** 31 - 1
 /** RFC 9113 §5.1.1: the highest stream id. */
 export const MAX_STREAM_ID = 2 ** 31 - 1
 
-/** Frame types of RFC 9113 §6, and of RFC 9218 §7.1. */
+/** Frame types of RFC 9113 §6, of RFC 8336 §2.1, and of RFC 9218 §7.1. */
 export const FrameType = Object.freeze({
   DATA: 0x0,
   HEADERS: 0x1,
@@ -40,6 +40,7 @@ export const FrameType = Object.freeze({
   GOAWAY: 0x7,
   WINDOW_UPDATE: 0x8,
   CONTINUATION: 0x9,
+  ORIGIN: 0xc,
   PRIORITY_UPDATE: 0x10,
 })
 

@@ -77,8 +77,12 @@ export interface EngineConnection {
   readonly lastAcceptedId: number
   /** Whether no frame waits inside the engine: then a PING that is sent now comes behind all of them. */
   readonly areFramesSent: boolean
-  /** Makes a stream for this call. It isn't open yet. */
-  toStream(call: Call): EngineStream
+  /**
+   * Makes a stream for this call. It isn't open yet.
+   *
+   * @param owner hears of the stream: the session, or one of the origins that share it
+   */
+  toStream(call: Call, owner: StreamOwner): EngineStream
   /** Sets whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
   /**
@@ -155,4 +159,6 @@ export interface ConnectionOwner extends StreamOwner {
   onClose(): void
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
   onSettings(settings: AnnouncedSettings): void
+  /** ORIGIN has come (RFC 8336). @param origins as the server writes them, valid or not; 128 at most */
+  onOrigins(origins: readonly string[]): void
 }

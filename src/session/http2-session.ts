@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { SessionFacts } from '../../types/channels.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Carrier } from '../call/attempt.ts'
@@ -13,7 +14,7 @@ import { ConnectTimeoutError, DodiciError, toError } from '../errors/errors.ts'
 import { ConnectAlarm } from './connect/connect-alarm.ts'
 import { ConnectionAttempt } from './connect/connection-attempt.ts'
 import { tuneSocket } from './connect/socket.ts'
-import type { ConnectionOwner, Engine, EngineConnection, EngineStream } from './engine.ts'
+import type { ConnectionOwner, Engine, EngineConnection, EngineStream, StreamOwner } from './engine.ts'
 import { toForeignPeerError, toSilence } from './foreign-peer.ts'
 import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
@@ -44,6 +45,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   readonly id: number
   requests = 0
   responded = 0
+  readyAt = Number.POSITIVE_INFINITY
   endedFor: EndReason | null = null
   goaway: Goaway | null = null
   readonly #context: SessionContext
@@ -96,7 +98,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       socket?.destroy()
       return
     }
-    const startedAt = this.#context.clock.now()
+    const { startedAt = this.#context.clock.now() } = this.#context
     if (socket !== null) {
       this.#start(engine, socket, startedAt)
       return
@@ -115,6 +117,11 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   get carrier(): Carrier {
     return this.#carrier
+  }
+
+  /** What is told of it on the channels. */
+  get facts(): SessionFacts {
+    return this.#report.session
   }
 
   get streams(): number {
@@ -189,12 +196,13 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#keepalive?.requireVerification()
   }
 
-  open(call: Call): void {
+  /** @param owner hears of the stream: another one where several origins share the session */
+  open(call: Call, owner: StreamOwner = this): void {
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     this.requests++
-    const stream = this.#connection.toStream(call)
+    const stream = this.#connection.toStream(call, owner)
     if (this.#streams.add(stream)) this.#connection.sendWindows()
-    this.#context.owner.onSessionLoad(this)
+    this.#context.owner.onSessionLoad(this, stream)
     if (!this.#processRef.isHeld) this.updateRef()
     stream.open()
   }
@@ -319,6 +327,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       return
     }
     if (!this.#move({ name: 'ready' })) return
+    this.readyAt = clock.now()
     this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     if (options.connectTimeout > 0)
@@ -364,6 +373,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     }
     if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1('required')
     this.#drain()
+  }
+
+  onOrigins(origins: readonly string[]): void {
+    this.#context.owner.onSessionOrigins?.(this, origins)
   }
 
   #drain(): void {

@@ -9,7 +9,7 @@ import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Call } from '../call/call.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SocketExchange } from './connect/socket-exchange.ts'
-import type { EngineContext, EngineSource } from './engine.ts'
+import type { EngineContext, EngineSource, EngineStream } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
 import type { Transport } from './transport.ts'
@@ -49,7 +49,7 @@ export interface SessionOwner {
    */
   onSessionRoom(session: Session): void
   /** A stream is being opened on the session. */
-  onSessionLoad(session: Session): void
+  onSessionLoad(session: Session, stream: EngineStream): void
   /** The session has had no stream for `keepAliveTimeout`. */
   onSessionIdle(session: Session): void
   /** The session takes no more calls, but finishes its streams. */
@@ -58,6 +58,10 @@ export interface SessionOwner {
   waiting(): number
   /** The session is gone, and so are all its streams. @param wasReady false when it ended before it was ready */
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void
+  /** ORIGIN has come (RFC 8336). For an owner whose sessions may serve further origins. */
+  onSessionOrigins?(session: Session, origins: readonly string[]): void
+  /** Another origin that shares the session is about to close it: it takes no more calls of any origin. */
+  onSessionRetired?(session: Session, reason: EndReason): void
 }
 
 /** What all sessions of one origin have in common. */
@@ -67,6 +71,8 @@ export interface SessionContext extends EngineContext {
   readonly memory: OriginMemory
   /** With a fallback of our own; null without one. */
   readonly exchange: SocketExchange | null
+  /** When the attempt to connect began, by the clock, where that was before the session's own `start()`. */
+  readonly startedAt?: number
   readonly owner: SessionOwner
 }
 
@@ -111,6 +117,8 @@ export interface Session {
   readonly streams: number
   /** The number of calls that it was given. */
   readonly requests: number
+  /** When it was connected, by the clock; Infinity before. */
+  readonly readyAt: number
   /** When it stopped being needed by calls, by the clock; Infinity while it is needed, or isn't ready. */
   readonly idleAt: number
   /** Why it takes no more calls; null while it does, or will. */

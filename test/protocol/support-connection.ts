@@ -205,6 +205,10 @@ export class Dialogue implements ConnectionListener {
     this.events.push('settings')
   }
 
+  onOrigins(origins: readonly string[]): void {
+    this.events.push(`origins ${origins.join(' ')}`)
+  }
+
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.events.push(`goaway ${toCode(code)} ${lastStreamId} ${debugData?.toString() ?? 'null'}`)
   }

@@ -5,7 +5,6 @@
  */
 
 import type { ClientHttp2Session, Settings } from 'node:http2'
-import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { Call } from '../../call/call.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
@@ -18,7 +17,7 @@ import type { SessionOptions } from '../../options/session-options.ts'
 import { PingLedger } from '../../protocol/ping-ledger.ts'
 import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import { isDisconnected, mayRunNodeEngine, setRef } from '../connect/socket.ts'
-import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
+import type { ConnectionOwner, EngineConnection, EngineContext, StreamOwner } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
 import type { Transport } from '../transport.ts'
 import { toBytesRead } from '../transport.ts'
@@ -111,7 +110,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2.on('close', () => owner.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => this.#onGoaway(code, lastStreamId, data))
     this.http2.on('remoteSettings', (settings) => this.#onSettings(settings))
-    this.http2.on('origin', (origins) => this.#onOrigins(origins.length))
+    this.http2.on('origin', (origins) => this.#onOrigins(origins))
   }
 
   /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
@@ -148,8 +147,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return (this.http2.state.outboundQueueSize ?? 0) === 0
   }
 
-  toStream(call: Call): NodeStream {
-    return new NodeStream(this, call)
+  toStream(call: Call, owner: StreamOwner): NodeStream {
+    return new NodeStream(this, call, owner)
   }
 
   onHeaderSection(streamId: number): void {
@@ -161,9 +160,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     if (streamId > this.#lastAcceptedId) this.#lastAcceptedId = streamId
   }
 
-  onResponded(headers: IncomingHttpHeaders): void {
+  onResponded(): void {
     this.pings.onNews()
-    this.owner.onResponded(headers)
   }
 
   onData(length: number, received: number): void {
@@ -239,9 +237,10 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
   }
 
-  #onOrigins(count: number): void {
+  #onOrigins(origins: readonly string[]): void {
     const before = this.#origins
-    this.#origins += count
+    this.#origins += origins.length
+    if (this.#origins <= MAX_ORIGINS) this.owner.onOrigins(origins)
     if (this.#origins <= MAX_ORIGINS || before > MAX_ORIGINS) return
     this.#fail(`The peer claims more than ${MAX_ORIGINS} origins (RFC 8336)`)
   }

@@ -5,7 +5,6 @@
  */
 
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
-import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import type { ResponseMeter } from '../../call/response-limits.ts'
@@ -44,11 +43,9 @@ type Life = 'open' | 'ending' | 'closed'
 /** The connection, as a stream of node:http2 sees it. */
 export interface NodeStreamConnection {
   readonly http2: ClientHttp2Session
-  /** The session. */
-  readonly owner: StreamOwner
   readonly uploadBuffer: UploadBuffer
   /** A call has got the header of its final response. */
-  onResponded(headers: IncomingHttpHeaders): void
+  onResponded(): void
   /**
    * DATA has come.
    *
@@ -73,6 +70,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   listIndex = -1
   window = 0
   readonly #connection: NodeStreamConnection
+  readonly #owner: StreamOwner
   readonly #flow: ResponseFlow
   /** Null until node has made it. */
   #stream: ClientHttp2Stream | null = null
@@ -91,13 +89,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The error of node's stream; its `close` event follows. */
   #error: Error | null = null
 
-  constructor(connection: NodeStreamConnection, call: Call) {
+  constructor(connection: NodeStreamConnection, call: Call, owner: StreamOwner) {
     this.#connection = connection
+    this.#owner = owner
     this.#flow = new ResponseFlow(this, call)
-  }
-
-  get #owner(): StreamOwner {
-    return this.#connection.owner
   }
 
   get meter(): ResponseMeter {
@@ -261,7 +256,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     }
     if (status >= 200) {
       this.#flow.isHeaderOnly = (Number(flags) & END_STREAM) !== 0
-      this.#connection.onResponded(handed)
+      this.#connection.onResponded()
+      this.#owner.onResponded(handed)
     }
     this.#flow.respond(status, handed, rawList)
     this.#readOn()

@@ -19,7 +19,7 @@ import type { ConnectionFault } from '../../protocol/protocol-error.ts'
 import type { ReceiveWindows } from '../../protocol/receive-windows.ts'
 import type { ServerSettings } from '../../protocol/settings.ts'
 import { isDisconnected } from '../connect/socket.ts'
-import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
+import type { ConnectionOwner, EngineConnection, EngineContext, StreamOwner } from '../engine.ts'
 import type { Transport } from '../transport.ts'
 import { toBytesRead } from '../transport.ts'
 import { toFrameLog } from './frame-log.ts'
@@ -108,8 +108,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return this.#isDestroyedByUs || this.socket.destroyed
   }
 
-  toStream(call: Call): WireStream {
-    return new WireStream(this.#owner, this.http2, call)
+  toStream(call: Call, owner: StreamOwner): WireStream {
+    return new WireStream(owner, this.http2, call)
   }
 
   setRef(isNeeded: boolean): void {
@@ -191,6 +191,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.#owner.onGoaway(code, lastStreamId, debugData)
+  }
+
+  onOrigins(origins: readonly string[]): void {
+    this.#owner.onOrigins(origins)
   }
 
   onFault(cause: ConnectionFault): void {

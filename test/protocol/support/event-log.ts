@@ -65,6 +65,10 @@ export class EventLog implements StreamFrameListener, ConnectionFrameListener {
     this.#add(`priority ${streamId} of ${size}`)
   }
 
+  onOrigins(origins: readonly string[]): void {
+    this.#add(['origins', ...origins].join(' '))
+  }
+
   onIgnored(_size: number): void {
     this.#add('ignored')
   }

@@ -186,6 +186,10 @@ export class Rig implements ConnectionListener {
     this.#hear('settings')
   }
 
+  onOrigins(origins: readonly string[]): void {
+    this.#hear(`origins ${origins.join(' ')}`)
+  }
+
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     if (debugData !== null) this.debugData.push(debugData)
     this.#hear(`goaway ${code} ${lastStreamId}`)

@@ -114,6 +114,13 @@ export interface DodiciChannels {
     /** A `net.Socket`, a `TLSSocket`, or a Duplex of the caller's. */
     readonly socket: unknown
   }
+  /** The session serves another origin, too ({@link AgentOptions.coalesce}). */
+  'dodici:session:coalesced': SessionMessage & {
+    /** That origin, as `URL.origin` writes it. */
+    readonly origin: string
+    /** The number of the session among those of that origin's dispatcher. */
+    readonly sessionId: number
+  }
   /** The peer's SETTINGS have come, or have changed. */
   'dodici:session:settings': SessionMessage & {
     /** What isn't in them has the protocol's default. */

@@ -446,6 +446,43 @@ export interface AgentOptions extends PoolOptions {
    * @default false
    */
   h2c?: boolean | ((origin: URL) => boolean) | null | undefined
+
+  /**
+   * Whether `https:` origins share sessions (RFC 9113 §9.1.1): an origin uses a session that was opened for another
+   * one where that one's certificate is valid for it, too. docs/connections.md has all conditions, docs/security.md
+   * what it means for privacy. `true`: as an object without properties. `false` and `null`: each origin has its own
+   * sessions.
+   *
+   * No effect with a `connect` function, `socketPath`, `factory`, or a `servername` in `connect`: Dodici warns of that.
+   *
+   * @default false
+   */
+  coalesce?: boolean | CoalesceOptions | null | undefined
+}
+
+/** Which origins share sessions. */
+export interface CoalesceOptions {
+  /**
+   * What must say that the server of a session serves another origin, beside its certificate:
+   *
+   * - `dns`: the origin's name resolves to the address that the session is connected to. Where the server has sent an
+   *   ORIGIN frame (RFC 8336), it lists the origin as well
+   * - `origin-frame`: the server has sent an ORIGIN frame that lists the origin; and the name resolves to that address,
+   *   unless {@link CoalesceOptions.skipDns} is set
+   * - `both`: as `dns`; and where an ORIGIN frame lists the origin, {@link CoalesceOptions.skipDns} is obeyed
+   *
+   * @default 'both'
+   */
+  origins?: 'dns' | 'origin-frame' | 'both' | null | undefined
+
+  /**
+   * Whether an origin that is listed in an ORIGIN frame is believed without a look-up of its name. Then whoever has
+   * stolen the key of a certificate gets the requests for each of its names, without any power over DNS or routes.
+   * `true` needs {@link CoalesceOptions.origins} to be `'origin-frame'` or `'both'`.
+   *
+   * @default false
+   */
+  skipDns?: boolean | null | undefined
 }
 
 /**

@@ -22,6 +22,7 @@ export type {
 export type {
   AgentOptions,
   ClientOptions,
+  CoalesceOptions,
   ConnectOptionsWithTarget,
   Connector,
   ConnectorCallback,

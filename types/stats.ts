@@ -21,7 +21,8 @@ export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded' | 'age' | '
  * - `idle`: {@link ClientOptions.keepAliveTimeout}
  * - `crowded`: see {@link OpenReason}
  * - `goaway`: the server has sent GOAWAY
- * - `misdirected`: the server has responded with 421: it doesn't serve the origin on this connection
+ * - `misdirected`: the server has responded with 421: it doesn't serve the origin on this connection; or its ORIGIN
+ *   frame doesn't list the origin ({@link AgentOptions.coalesce})
  * - `lost`: the connection was lost, or was ended for an error
  * - `unconnected`: no connection was made, or it speaks HTTP/1.1
  * - `closed`: its dispatcher was closed or destroyed
@@ -59,6 +60,12 @@ export interface SessionStats {
 
   /** Why it takes no more requests. `null`: it does take some, or will. */
   endedFor: EndReason | null
+
+  /**
+   * The origins that it serves, the one that it was opened for first. More than one only with
+   * {@link AgentOptions.coalesce}: then `requests` and `streams` are those of the stats' own origin.
+   */
+  origins: string[]
 
   /** How many requests it has had: retries count, since each has a stream. */
   requests: number

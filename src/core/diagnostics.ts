@@ -84,6 +84,11 @@ export const sessionChannels = Object.freeze({
   /** `{ session, socket }`: the session takes calls. */
   ready: channel('dodici:session:ready'),
   /**
+   * `{ session, origin, sessionId }`: the session serves another origin, too. `sessionId`: its number among that
+   * origin's own.
+   */
+  coalesced: channel('dodici:session:coalesced'),
+  /**
    * `{ session, goaway, reason }`: the session takes no more calls. `goaway`:
    * `{ code, lastStreamId, debugData }`, or null when this side began the shutdown. `reason`: an `EndReason`.
    */

@@ -29,13 +29,14 @@ import {
 } from '../options/options.ts'
 import { toServername, withServername } from '../request/servername.ts'
 import { BuiltinFallback } from '../scheduler/fallback/builtin-fallback.ts'
+import { SessionBroker } from '../session/sharing/session-broker.ts'
 import { isDispatcher } from './dispatcher.ts'
 import { Http1Origin } from './http1-origin.ts'
 import { LivingDispatcher } from './life-cycle.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 import { Pool } from './pool.ts'
 import { closeOrAwait, forwardEvents, settleAll } from './together.ts'
-import { warnOfUnusedOptions } from './unused-options.ts'
+import { toObstacle, warnOfNoCoalescing, warnOfUnusedOptions } from './unused-options.ts'
 
 /** One origin's dispatcher. */
 interface Entry {
@@ -73,6 +74,8 @@ export class Agent extends LivingDispatcher {
   readonly #ownFallback: BuiltinFallback | null
   readonly #options: ResolvedAgentOptions
   readonly #maxResponseSize: number
+  /** Null where no origin uses the sessions of another one. */
+  readonly #broker: SessionBroker | null
   /**
    * By the origin, as `URL.origin` writes it, and the server name where that is another. The order
    * means nothing: {@link Agent.#dropIdleOrigins} goes round.
@@ -91,7 +94,7 @@ export class Agent extends LivingDispatcher {
     super(systemClock, resolved)
     warnOfUnusedOptions(options, resolved.fallback)
     const { h2c: _h2c, useH2c: _useH2c, tls: _tls, ...more } = options ?? {}
-    const { maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = more
+    const { maxOrigins: _maxOrigins, factory: _factory, coalesce: _coalesce, ...poolOptions } = more
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved, systemClock) : null
     // A copy: a later change by the caller must not make origins connect in different ways.
@@ -99,6 +102,10 @@ export class Agent extends LivingDispatcher {
     this.#poolOptions = { ...poolOptions, ...toConnectOptions(options ?? {}, resolved), fallback }
     this.#options = toAgentOptions(options ?? {})
     this.#maxResponseSize = resolved.limits.maxResponseSize
+    const { coalesce, factory } = this.#options
+    const obstacle = coalesce === null ? null : toObstacle(resolved, factory)
+    if (obstacle !== null) warnOfNoCoalescing(obstacle)
+    this.#broker = coalesce === null || obstacle !== null ? null : new SessionBroker(coalesce, systemClock)
   }
 
   override get maxResponseSize(): number {
@@ -196,19 +203,23 @@ export class Agent extends LivingDispatcher {
       throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
     }
     const options = withServername(this.#poolOptions, servername)
-    const entry = this.#make(origin, options, isHttp1)
+    const entry = this.#make(origin, options, isHttp1, servername === null)
     LivingDispatcher.putBehind(entry.dispatcher)
     this.#forward(entry.dispatcher)
     this.#entries.set(key, entry)
     return entry
   }
 
-  /** @param isHttp1 whether the origin has to be spoken to in HTTP/1.1 */
-  #make(origin: Origin, options: PoolOptions, isHttp1: boolean): Entry {
+  /**
+   * @param isHttp1 whether the origin has to be spoken to in HTTP/1.1
+   * @param isPlain whether its requests name no other server
+   */
+  #make(origin: Origin, options: PoolOptions, isHttp1: boolean, isPlain: boolean): Entry {
     const { factory } = this.#options
     if (factory === null || factory === undefined) {
-      const OriginClass = isHttp1 ? Http1Origin : Pool
-      return toOwnEntry(new OriginClass(origin.href, options))
+      if (isHttp1) return toOwnEntry(new Http1Origin(origin.href, options))
+      const mayShare = isPlain && origin.scheme === 'https'
+      return toOwnEntry(new Pool(origin.href, options, mayShare ? this.#broker?.toSession : undefined))
     }
     // A Client or Pool would speak HTTP/2 by prior knowledge.
     const told = isHttp1 && origin.scheme === 'http' ? { ...options, h2c: false } : options

@@ -17,8 +17,9 @@ import type { ConnectionEvents } from '../scheduler/connection-events.ts'
 import type { RepeatPermit } from '../scheduler/repeat-permit.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 import { OriginMemory } from '../session/origin-memory.ts'
+import type { SessionFactory } from '../session/session.ts'
 import { LivingDispatcher } from './life-cycle.ts'
-import { warnOfUnusedOptions } from './unused-options.ts'
+import { warnOfAgentOptions, warnOfUnusedOptions } from './unused-options.ts'
 
 /** A dispatcher for one origin. */
 export abstract class OriginDispatcher extends LivingDispatcher {
@@ -29,6 +30,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 
   /**
    * @param protocol what is known of the origin
+   * @param toSession makes its sessions; undefined: each of them is its own alone
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   protected constructor(
@@ -36,16 +38,26 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     options: ClientOptions | undefined,
     connections: Connections,
     protocol: OriginProtocol = 'unknown',
+    toSession?: SessionFactory,
   ) {
     const where = toOrigin(origin)
     const resolved = toClientOptions(options)
     super(systemClock, resolved)
     warnOfUnusedOptions(options, resolved.fallback)
+    warnOfAgentOptions(options)
     this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
     const memory = new OriginMemory(systemClock, isHttp1Origin(where, options) ? 'http/1.1' : protocol)
     this.#announcer = new Announcer(this, where.url)
-    this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, this.#announcer)
+    this.#scheduler = new CallScheduler(
+      where,
+      resolved,
+      connections,
+      systemClock,
+      memory,
+      this.#announcer,
+      toSession,
+    )
   }
 
   override get origin(): string {

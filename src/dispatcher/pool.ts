@@ -8,6 +8,7 @@ import type { PoolOptions } from '../../types/client.ts'
 import type { PoolStats } from '../../types/stats.ts'
 import { markClass } from '../core/class-mark.ts'
 import { toConnections } from '../options/options.ts'
+import type { SessionFactory } from '../session/session.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
@@ -31,8 +32,11 @@ export class Pool extends OriginDispatcher {
    * @param options see {@link PoolOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
-  constructor(origin: string | URL, options?: PoolOptions) {
-    super(origin, options, toConnections(options ?? {}))
+  constructor(origin: string | URL, options?: PoolOptions)
+  /** @param toSession for an Agent whose origins share sessions @internal */
+  constructor(origin: string | URL, options: PoolOptions | undefined, toSession: SessionFactory | undefined)
+  constructor(origin: string | URL, options?: PoolOptions, toSession?: SessionFactory) {
+    super(origin, options, toConnections(options ?? {}), 'unknown', toSession)
   }
 
   /** How busy the pool is now: a snapshot. */

@@ -1,12 +1,13 @@
 /**
- * Options that a fallback of the caller's doesn't get.
+ * Options that have no effect beside others.
  *
  * @module
  */
 
-import type { FallbackDispatcher } from '../../types/client.ts'
+import type { AgentOptions, ClientOptions, FallbackDispatcher } from '../../types/client.ts'
 import type { Http1Options } from '../../types/http1.ts'
 import { DISPATCHER_OPTIONS } from '../options/known-options.ts'
+import type { ResolvedClientOptions } from '../options/options.ts'
 import { warnOnce } from '../options/unknown-options.ts'
 import { OwnFallback } from '../scheduler/fallback/own-fallback.ts'
 
@@ -33,4 +34,29 @@ export function warnOfUnusedOptions(
     if (value === undefined || value === null) continue
     warnOnce(name, DISPATCHER_OPTIONS, `The option ${name} of a dispatcher has no effect: ${why}`)
   }
+}
+
+/** Which option of an Agent leaves no session that two origins could share; null for none. */
+export function toObstacle(
+  { connect, socketPath }: Pick<ResolvedClientOptions, 'connect' | 'socketPath'>,
+  factory: AgentOptions['factory'],
+): string | null {
+  if (typeof connect === 'function') return 'a connect function decides where connections go'
+  if (socketPath !== null) return 'socketPath is where all connections go'
+  if ((connect.servername ?? null) !== null) return 'connect.servername is what all servers are asked for'
+  return (factory ?? null) === null ? null : 'the factory makes the dispatchers of origins'
+}
+
+/** Warns, once, that the origins of an Agent can't share sessions. @param why the end of a sentence */
+export function warnOfNoCoalescing(why: string): void {
+  warnOnce('coalesce', DISPATCHER_OPTIONS, `The option coalesce of an Agent has no effect: ${why}`)
+}
+
+/** Warns, once, of an option that only an Agent has. */
+export function warnOfAgentOptions(
+  options: (ClientOptions & Pick<AgentOptions, 'coalesce'>) | undefined,
+): void {
+  const { coalesce } = options ?? {}
+  const isAsked = coalesce !== undefined && coalesce !== null && coalesce !== false
+  if (isAsked) warnOfNoCoalescing('a dispatcher of one origin has no other one to share sessions with')
 }

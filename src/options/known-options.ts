@@ -50,7 +50,8 @@ function toKnown(
  */
 const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, localAddress: true },
-  ...{ bodyTimeout: true, captureStack: true, connect: true, connections: true, connectTimeout: true },
+  ...{ bodyTimeout: true, captureStack: true, coalesce: true, connect: true, connections: true },
+  connectTimeout: true,
   ...{ connectionWindowSize: true, engine: true, factory: true, fallback: true, h2Options: true, h2c: true },
   ...{ headersTimeout: true, initialWindowSize: true, keepAliveTimeout: true, maxConcurrentStreams: true },
   ...{ maxHeaderSize: true, maxHeadersCount: true, maxOrigins: true, maxResponseSize: true },

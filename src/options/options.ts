@@ -20,6 +20,8 @@ import { toIpVersion } from '../core/ip-address.ts'
 import { RUNTIME } from '../core/runtime.ts'
 import { invalid, invalidKind, show, showTarget, toBoolean, toInteger, toInvalid } from '../core/validate.ts'
 import { InvalidReturnValueError } from '../errors/errors.ts'
+import type { CoalesceRules } from './coalesce.ts'
+import { toCoalesceRules } from './coalesce.ts'
 import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { HTTP1_KEEP_ALIVE, toLimit, toLimits } from './limits.ts'
@@ -355,6 +357,8 @@ export interface ResolvedAgentOptions {
   readonly keptOrigins: number
   /** Null: a Pool of Dodici. */
   readonly factory: AgentOptions['factory'] | null
+  /** Null: no origin uses the sessions of another one. */
+  readonly coalesce: CoalesceRules | null
 }
 
 function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
@@ -371,13 +375,8 @@ function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
 }
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
-export function toAgentOptions({
-  allowH2,
-  h2c,
-  useH2c,
-  maxOrigins,
-  factory,
-}: AgentOptions): ResolvedAgentOptions {
+export function toAgentOptions(options: AgentOptions): ResolvedAgentOptions {
+  const { allowH2, h2c, useH2c, maxOrigins, factory } = options
   if (factory !== undefined && factory !== null && typeof factory !== 'function') {
     throw invalid('factory', factory, 'a function that makes a dispatcher')
   }
@@ -390,5 +389,6 @@ export function toAgentOptions({
     maxOrigins: most,
     keptOrigins: most === Number.POSITIVE_INFINITY ? IDLE_ORIGINS : most,
     factory: factory ?? null,
+    coalesce: toCoalesceRules(options),
   })
 }

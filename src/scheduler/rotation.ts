@@ -146,14 +146,15 @@ export class Rotation {
     return session === this.#successor
   }
 
-  /** A session is connected: its age begins. */
+  /** A session is connected: its age has begun. One that several origins share may be older. */
   onReady(session: Session): void {
     const aging = new AgingSession(session, this.#onDeadline)
     this.#aging.set(session, aging)
     this.#unsettled.add(session)
     if (this.#maxAge === 0) return
     const now = this.#deadlines.now()
-    this.#deadlines.set(aging, now + this.#maxAge * (1 - JITTER * Math.random()), now)
+    const age = this.#maxAge * (1 - JITTER * Math.random())
+    this.#deadlines.set(aging, session.readyAt + age, now)
   }
 
   /** A call is being given to a session. */

@@ -296,6 +296,10 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     this.closeSession(session, 'idle')
   }
 
+  onSessionRetired(session: Session, reason: EndReason): void {
+    this.closeSession(session, reason)
+  }
+
   onSessionDraining(session: Session): void {
     if (this.#exclude(session))
       this.#isReplacing = this.#usable.size === 0 && (session.streams > 0 || this.waiting() > 0)

@@ -136,6 +136,7 @@ export class SessionReport {
       state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
       openedFor: this.session.openedFor,
       endedFor: session.endedFor,
+      origins: [this.session.origin],
       requests: session.requests,
       streams: streams.size,
       peerLimit: streams.settings.peerLimit,

@@ -4,41 +4,80 @@
  * @module
  */
 
-import type { SecureContext, TLSSocket } from 'node:tls'
+import type { PeerCertificate, SecureContext, TLSSocket } from 'node:tls'
 import type { Clock } from '../core/clock.ts'
 import { Learned } from './learned.ts'
 
 /** RFC 8446 §4.6.1: the longest that a ticket may be kept. Milliseconds. */
 export const MAX_TICKET_AGE = 7 * 24 * 3_600_000
 
+/** A ticket, and what it stands for. */
+interface KnownTicket {
+  readonly ticket: Buffer
+  readonly secureContext: SecureContext | undefined
+  /** The certificate that was verified when the ticket was got; null where certificates aren't kept. */
+  readonly certificate: PeerCertificate | null
+}
+
 /**
  * The last ticket of one server (RFC 8446 §2.2). A server takes a resumed session for the client whose certificate has
  * got the ticket: a connection with another `secureContext` must not resume it.
  */
 export class TlsTicket {
-  readonly #last: Learned<{ readonly ticket: Buffer; readonly secureContext: SecureContext | undefined }>
+  readonly #last: Learned<KnownTicket>
+  /** The certificates of sockets that resume a session: such a handshake brings none. */
+  readonly #resumed = new WeakMap<TLSSocket, PeerCertificate | null>()
+  #keepsCertificates = false
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#last = new Learned(clock, MAX_TICKET_AGE)
   }
 
-  /** The ticket for a connection with this `secureContext`; undefined for none. */
-  get(secureContext: SecureContext | undefined): Buffer | undefined {
-    const last = this.#last.value
-    return last?.secureContext === secureContext ? last?.ticket : undefined
+  /** From now on {@link certificateOf} knows the certificates of resumed sessions. */
+  keepCertificates(): void {
+    this.#keepsCertificates = true
   }
 
-  learn(ticket: Buffer, secureContext: SecureContext | undefined): void {
-    this.#last.learn({ ticket, secureContext })
+  /** The ticket for a connection with this `secureContext`; undefined for none. */
+  get(secureContext: SecureContext | undefined): Buffer | undefined {
+    return this.#find(secureContext)?.ticket
+  }
+
+  #find(secureContext: SecureContext | undefined): KnownTicket | null {
+    const last = this.#last.value
+    return last?.secureContext === secureContext ? last : null
+  }
+
+  learn(
+    ticket: Buffer,
+    secureContext: SecureContext | undefined,
+    certificate: PeerCertificate | null = null,
+  ): void {
+    this.#last.learn({ ticket, secureContext, certificate })
   }
 
   /**
    * Keeps the tickets that a socket gets. With TLS 1.3 they may come at any time after the handshake.
    *
    * @param secureContext of the socket; undefined where its other options made one
+   * @param resumed the ticket that it offers; undefined for none
    */
-  watch(socket: TLSSocket, secureContext: SecureContext | undefined): void {
-    socket.on('session', (ticket: Buffer) => this.learn(ticket, secureContext))
+  watch(socket: TLSSocket, secureContext: SecureContext | undefined, resumed?: Buffer): void {
+    if (this.#keepsCertificates) {
+      const known = this.#find(secureContext)
+      this.#resumed.set(socket, known !== null && known.ticket === resumed ? known.certificate : null)
+    }
+    socket.on('session', (ticket: Buffer) =>
+      this.learn(ticket, secureContext, this.#keepsCertificates ? this.certificateOf(socket) : null),
+    )
+  }
+
+  /** The certificate that a socket's server has proved, now or when it gave the ticket; null where it isn't known. */
+  certificateOf(socket: TLSSocket): PeerCertificate | null {
+    if (socket.isSessionReused()) return this.#resumed.get(socket) ?? null
+    const certificate: Partial<PeerCertificate> | null = socket.getPeerCertificate(true)
+    // Node gives an empty object for none.
+    return typeof certificate?.valid_to === 'string' ? (certificate as PeerCertificate) : null
   }
 
   /** A connection has failed before its handshake was over: the ticket may be the cause. */

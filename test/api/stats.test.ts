@@ -81,6 +81,7 @@ describe('stats', () => {
       state: 'connecting',
       openedFor: 'cold',
       endedFor: null,
+      origins: [peer.origin],
       streams: 0,
       requests: 0,
       peerLimit: null,

@@ -6,6 +6,8 @@
 
 import type { LookupAddress } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
+import type { ConnectTlsOptions } from '../../../types/client.ts'
+import { toIpVersion } from '../../core/ip-address.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 
 /** The name has no address: with the code that the system's own look-up has for that. */
@@ -37,6 +39,14 @@ export function toCheckedLookup(lookup: LookupFunction): LookupFunction {
   }
 }
 
+/**
+ * The address family of `localAddress`; undefined for either. Node doesn't try the addresses of a name one after the
+ * other with a `localAddress`: it takes the first one, and binding fails if that is of the other family.
+ */
+export function toFamily({ localAddress = '' }: ConnectTlsOptions): number | undefined {
+  return toIpVersion(localAddress) || undefined
+}
+
 /** A lookup function that gives these addresses. */
 export function toFixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
@@ -44,6 +54,11 @@ export function toFixedLookup(addresses: readonly LookupAddress[]): LookupFuncti
     if (options.all === true) originalNextTick(callback, null, [...addresses])
     else originalNextTick(callback, null, first?.address ?? '', first?.family)
   }
+}
+
+/** A lookup function that fails: the name was looked up before. */
+export function toFailedLookup(error: Error): LookupFunction {
+  return (_hostname, _options, callback) => originalNextTick(callback, error, '')
 }
 
 /** Notes the addresses of a name as a socket looks them up. */

@@ -44,9 +44,11 @@ export class ConnectionAttempt implements DialListener {
   readonly #alpnHint: string
   /** Undefined where none was given. */
   #secureContext: SecureContext | undefined
+  /** The TLS session that it offers to resume; undefined for none. */
+  #ticket: Buffer | undefined
 
   constructor(
-    { origin, options, clock, memory, exchange }: SessionContext,
+    { origin, options, clock, memory, exchange, startedAt = clock.now() }: SessionContext,
     onResult: (result: ConnectionResult) => void,
   ) {
     this.#origin = origin
@@ -56,7 +58,7 @@ export class ConnectionAttempt implements DialListener {
     this.#onResult = onResult
     const alpnProtocols = options.fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
     const tls = typeof options.connect === 'function' ? {} : this.#toIdentity(options.connect)
-    this.#dial = new Dialer(options, clock).dial(toTarget(origin, alpnProtocols, tls), this)
+    this.#dial = new Dialer(options, clock).dial(toTarget(origin, alpnProtocols, tls), this, startedAt)
   }
 
   /** The certificate of this connection, and a ticket that was got with the same one. */
@@ -73,6 +75,7 @@ export class ConnectionAttempt implements DialListener {
     }
     const secureContext = this.#secureContext
     const ticket = session ?? this.#memory.tlsTicket.get(secureContext)
+    this.#ticket = ticket
     return secureContext === undefined ? { session: ticket } : { session: ticket, secureContext }
   }
 
@@ -87,7 +90,7 @@ export class ConnectionAttempt implements DialListener {
   }
 
   onConnecting(socket: Socket): void {
-    if (isTlsSocket(socket)) this.#memory.tlsTicket.watch(socket, this.#secureContext)
+    if (isTlsSocket(socket)) this.#memory.tlsTicket.watch(socket, this.#secureContext, this.#ticket)
     // HTTP/2 by prior knowledge. undici marks the socket in the same way, and instrumentation reads the mark.
     else Object.assign(socket, { alpnProtocol: 'h2' })
   }

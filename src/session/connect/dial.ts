@@ -69,8 +69,17 @@ export class Dial {
   /** `setRef(false)` was called: the socket may have to be referenced again. */
   #wasUnreferenced = false
 
-  /** @param connectTimeout milliseconds; 0 for none */
-  constructor(name: string, connectTimeout: number, clock: Clock, listener: DialListener) {
+  /**
+   * @param connectTimeout milliseconds; 0 for none
+   * @param startedAt since when it runs, by the clock
+   */
+  constructor(
+    name: string,
+    connectTimeout: number,
+    clock: Clock,
+    listener: DialListener,
+    startedAt: number = clock.now(),
+  ) {
     this.#name = name
     this.#connectTimeout = connectTimeout
     this.#listener = listener
@@ -79,7 +88,7 @@ export class Dial {
     this.#alarm =
       connectTimeout === 0
         ? null
-        : new ConnectAlarm(clock, clock.now(), connectTimeout, () => this.#onTimeout(connectTimeout))
+        : new ConnectAlarm(clock, startedAt, connectTimeout, () => this.#onTimeout(connectTimeout))
   }
 
   /** Aborted when the dial ends without a socket. */

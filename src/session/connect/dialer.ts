@@ -40,12 +40,16 @@ export class Dialer {
     this.#clock = clock
   }
 
-  /** Begins to connect. The caller's connect function is called at once, the listener never before this returns. */
-  dial(target: DialTarget, listener: DialListener): Dial {
+  /**
+   * Begins to connect. The caller's connect function is called at once, the listener never before this returns.
+   *
+   * @param startedAt since when `connectTimeout` runs, by the clock
+   */
+  dial(target: DialTarget, listener: DialListener, startedAt: number = this.#clock.now()): Dial {
     const { connect, connectTimeout, socketPath, localAddress } = this.#options
     const { port, alpnProtocols, tls } = target
     const asked = toAsked(target.asked, localAddress)
-    const dial = new Dial(target.name, connectTimeout, this.#clock, listener)
+    const dial = new Dial(target.name, connectTimeout, this.#clock, listener, startedAt)
     if (typeof connect === 'function') {
       askConnector(
         connect,

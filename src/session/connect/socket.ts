@@ -14,7 +14,7 @@ import { toIpVersion } from '../../core/ip-address.ts'
 import { noop } from '../../core/noop.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import type { Transport } from '../transport.ts'
-import { toCheckedLookup } from './addresses.ts'
+import { toCheckedLookup, toFamily } from './addresses.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
@@ -68,14 +68,6 @@ export function openSocket(
     secureOptions,
     ALPNProtocols: alpnProtocols,
   })
-}
-
-/**
- * The address family of `localAddress`; undefined for either. Node doesn't try the addresses of a name one after the
- * other with a `localAddress`: it takes the first one, and binding fails if that is of the other family.
- */
-function toFamily({ localAddress = '' }: ConnectTlsOptions): number | undefined {
-  return toIpVersion(localAddress) || undefined
 }
 
 /**

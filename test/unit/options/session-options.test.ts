@@ -236,6 +236,7 @@ describe('toAgentOptions', () => {
     expect(others).toEqual({
       maxOrigins: Number.POSITIVE_INFINITY,
       keptOrigins: 1_000,
+      coalesce: null,
       factory: null,
     })
     expect(Object.isFrozen(resolveAgent(options))).toBe(true)

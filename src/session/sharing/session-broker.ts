@@ -1,0 +1,141 @@
+/**
+ * Knows the open sessions of an Agent, and which origin may use which.
+ *
+ * @module
+ */
+
+import type { OpenReason } from '../../../types/stats.ts'
+import type { Clock } from '../../core/clock.ts'
+import { sessionLog } from '../../core/debug-log.ts'
+import { sessionChannels } from '../../core/diagnostics.ts'
+import type { CoalesceRules } from '../../options/coalesce.ts'
+import type { Origin } from '../../options/options.ts'
+import type { SessionContext, SessionFactory, SessionOwner } from '../session.ts'
+import type { Applicant } from './may-share.ts'
+import { toRefusal } from './may-share.ts'
+import type { SearchBroker } from './session-search.ts'
+import { SessionSearch } from './session-search.ts'
+import type { Broker, Search, SearchResult } from './session-share.ts'
+import { SessionShare } from './session-share.ts'
+import type { ConnectionTerms, SharedSessionListener } from './shared-session.ts'
+import { SharedSession } from './shared-session.ts'
+
+/** How long an origin has connections of its own after a 421. Milliseconds. */
+export const MISDIRECTED_AGE = 3_600_000
+
+/** Of so many origins a 421 is remembered; the oldest is forgotten first. */
+const MAX_MISDIRECTED = 1_000
+
+/** The sessions of an Agent whose origins may share them, and the searches that wait for one that is being opened. */
+export class SessionBroker implements Broker, SearchBroker, SharedSessionListener {
+  readonly #rules: CoalesceRules
+  readonly #clock: Clock
+  readonly #wallClock: () => number
+  /** Those that connect or take calls, the oldest first. */
+  readonly #sessions = new Set<SharedSession>()
+  /** Searches that wait for one of them. */
+  readonly #waiting = new Map<SharedSession, Set<SessionSearch>>()
+  /** Until when an origin has connections of its own, by the clock. */
+  readonly #misdirected = new Map<string, number>()
+
+  /** @param wallClock milliseconds since the epoch, as certificates count */
+  constructor(rules: CoalesceRules, clock: Clock, wallClock: () => number = Date.now) {
+    this.#rules = rules
+    this.#clock = clock
+    this.#wallClock = wallClock
+  }
+
+  /** Makes the sessions of an origin's set. */
+  readonly toSession: SessionFactory = (context, id, openedFor) =>
+    new SessionShare(context, id, openedFor, this)
+
+  get skipsDns(): boolean {
+    return this.#rules.skipDns
+  }
+
+  seek(context: SessionContext, onResult: (result: SearchResult) => void): Search {
+    return new SessionSearch(this, context, onResult)
+  }
+
+  openFor(context: SessionContext, id: number, openedFor: OpenReason, terms: ConnectionTerms): SharedSession {
+    const shared = new SharedSession(context, id, openedFor, terms, this)
+    this.#sessions.add(shared)
+    return shared
+  }
+
+  onJoined(shared: SharedSession, origin: Origin, id: number): void {
+    const { session } = shared
+    sessionLog?.(`session ${session.id} ${shared.origin.href}: serves ${origin.href}, too`)
+    if (!sessionChannels.coalesced.hasSubscribers) return
+    sessionChannels.coalesced.publish({ session: session.facts, origin: origin.href, sessionId: id })
+  }
+
+  onMisdirected({ href }: Origin): void {
+    this.#misdirected.delete(href)
+    this.#misdirected.set(href, this.#clock.now() + MISDIRECTED_AGE)
+    const [oldest] = this.#misdirected.keys()
+    if (this.#misdirected.size > MAX_MISDIRECTED && oldest !== undefined) this.#misdirected.delete(oldest)
+  }
+
+  isMisdirected(origin: string): boolean {
+    const until = this.#misdirected.get(origin)
+    if (until === undefined) return false
+    if (this.#clock.now() < until) return true
+    this.#misdirected.delete(origin)
+    return false
+  }
+
+  find(applicant: Applicant, owner: SessionOwner): SharedSession | null {
+    for (const shared of this.#sessions) {
+      if (!shared.isOffered || shared.serves(owner)) continue
+      const capacity = shared.session.canTake('any')
+      // A full one is no help, as if it were the origin's own: `connections` allows another one.
+      if (capacity === 'full' || capacity === 'lost' || capacity === 'never') continue
+      if (toRefusal(applicant, shared.offer, this.#rules, this.#wallClock()) === null) return shared
+    }
+    return null
+  }
+
+  findPending(applicant: Applicant, owner: SessionOwner): SharedSession | null {
+    const { origin, addresses, isPlain, secureContext, isMisdirected } = applicant
+    if (!isPlain || isMisdirected) return null
+    for (const shared of this.#sessions) {
+      const { terms } = shared
+      if (shared.session.isSettled || shared.serves(owner)) continue
+      if (!terms.isPlain || terms.secureContext !== secureContext || shared.origin.port !== origin.port)
+        continue
+      // Without a look-up, one whose server has listed the origin already.
+      const isNear =
+        addresses === null
+          ? shared.lists(origin.href)
+          : terms.addresses.some((address) => addresses.includes(address))
+      if (isNear) return shared
+    }
+    return null
+  }
+
+  await(shared: SharedSession, search: SessionSearch): void {
+    const searches = this.#waiting.get(shared) ?? new Set()
+    this.#waiting.set(shared, searches.add(search))
+  }
+
+  stopAwaiting(shared: SharedSession, search: SessionSearch): void {
+    this.#waiting.get(shared)?.delete(search)
+  }
+
+  onSettled(shared: SharedSession): void {
+    this.#wake(shared, true)
+  }
+
+  onGone(shared: SharedSession): void {
+    this.#sessions.delete(shared)
+    this.#wake(shared, false)
+  }
+
+  #wake(shared: SharedSession, isOffered: boolean): void {
+    const searches = this.#waiting.get(shared)
+    if (searches === undefined) return
+    this.#waiting.delete(shared)
+    for (const search of searches) search.onNews(isOffered)
+  }
+}

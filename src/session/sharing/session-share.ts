@@ -1,0 +1,362 @@
+/**
+ * One origin's share of a session, in place of the session.
+ *
+ * @module
+ */
+
+import type { EndReason, OpenReason, SessionStats } from '../../../types/stats.ts'
+import type { Carrier } from '../../call/attempt.ts'
+import type { Call } from '../../call/call.ts'
+import { originalNextTick } from '../../core/original-timers.ts'
+import { ClientDestroyedError, DodiciError } from '../../errors/errors.ts'
+import type { Origin } from '../../options/options.ts'
+import type { EngineStream } from '../engine.ts'
+import type { Goaway } from '../loss.ts'
+import type {
+  Capacity,
+  Session,
+  SessionContext,
+  SessionNeed,
+  SessionOwner,
+  SessionState,
+} from '../session.ts'
+import { SessionCarrier } from '../session-carrier.ts'
+import type { Transport } from '../transport.ts'
+import { ShareStreams } from './share-streams.ts'
+import type { ConnectionTerms, Share, SharedSession } from './shared-session.ts'
+
+/** What a search for a session has found: one that is open, how to connect, or an error. */
+export type SearchResult =
+  | { readonly shared: SharedSession }
+  | { readonly terms: ConnectionTerms; readonly context: SessionContext }
+  | { readonly error: DodiciError }
+
+/** A search that is under way. */
+export interface Search {
+  cancel(): void
+  /** Sets whether calls wait for it, so that it keeps the process alive. */
+  setRef(isNeeded: boolean): void
+}
+
+/** Knows the sessions that are open. */
+export interface Broker {
+  /** @param onResult called once, never from within, and not after `cancel()` */
+  seek(context: SessionContext, onResult: (result: SearchResult) => void): Search
+  /** Opens a session for an origin that has found none. It isn't connected yet. */
+  openFor(context: SessionContext, id: number, openedFor: OpenReason, terms: ConnectionTerms): SharedSession
+  /** An origin uses a session that is open. @param id the number that it has among the origin's own */
+  onJoined(shared: SharedSession, origin: Origin, id: number): void
+  /** A server has responded with 421. */
+  onMisdirected(origin: Origin): void
+}
+
+/**
+ * - `idle`: before `start()`
+ * - `seeking`: the name is being looked up, or another origin's connection may do
+ * - `joined`: as the session is
+ * - `leaving`: gets no more calls, while the session goes on for other origins
+ */
+type Stage =
+  | { readonly name: 'idle' }
+  | { readonly name: 'seeking'; readonly search: Search }
+  | { readonly name: 'joined' | 'leaving'; readonly shared: SharedSession }
+  | { readonly name: 'closed'; readonly cause: Error | null }
+
+const CONNECTING: SessionState = { name: 'connecting' }
+const DRAINING: SessionState = { name: 'draining' }
+
+/** The terms of a socket that was made for another protocol first: which certificate it has isn't known. */
+const UNKNOWN_TERMS: ConnectionTerms = { isPlain: false, secureContext: undefined, addresses: [] }
+
+/**
+ * Stands for a session in the set of one origin: it looks for one that is open, and opens one if there is none that
+ * will do. The origin's calls and streams are its own; the connection is the session's, and so are its limits and its
+ * end.
+ */
+export class SessionShare implements Session, Share {
+  heapIndex = -1
+  left = Number.POSITIVE_INFINITY
+  responded = 0
+  readonly id: number
+  readonly streamOwner: ShareStreams
+  readonly #context: SessionContext
+  readonly #openedFor: OpenReason
+  readonly #broker: Broker
+  readonly #streams = new Set<EngineStream>()
+  /** Its calls know the session by the number that it has for their origin. */
+  readonly #carrier: SessionCarrier
+  #stage: Stage = { name: 'idle' }
+  /** The session, also after the end: its streams may end later. Null before there is one. */
+  #lastShared: SharedSession | null = null
+  /** Null until it was closed for its own origin, or before there was a session. */
+  #endedFor: EndReason | null = null
+  /** How many calls of its origin it was given. */
+  #requests = 0
+
+  constructor(context: SessionContext, id: number, openedFor: OpenReason, broker: Broker) {
+    this.id = id
+    this.#context = context
+    this.#openedFor = openedFor
+    this.#broker = broker
+    this.#carrier = new SessionCarrier(context.origin.scheme === 'https' ? 'h2' : 'h2c', id)
+    this.streamOwner = new ShareStreams(this)
+  }
+
+  get origin(): Origin {
+    return this.#context.origin
+  }
+
+  get owner(): SessionOwner {
+    return this.#context.owner
+  }
+
+  get carrier(): Carrier {
+    return this.#carrier
+  }
+
+  get isLeaving(): boolean {
+    return this.#stage.name === 'leaving'
+  }
+
+  /** Null before there is one, and after the end. */
+  get #shared(): SharedSession | null {
+    return 'shared' in this.#stage ? this.#stage.shared : null
+  }
+
+  /** The session that its streams are on. They may end after the share. */
+  get shared(): SharedSession {
+    if (this.#lastShared === null) throw new DodiciError('The share has no session')
+    return this.#lastShared
+  }
+
+  get state(): SessionState {
+    const stage = this.#stage
+    if (stage.name === 'joined') return stage.shared.session.state
+    if (stage.name === 'leaving') return DRAINING
+    return stage.name === 'closed' ? stage : CONNECTING
+  }
+
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  /** Of all origins: limits of a session count them all. */
+  get requests(): number {
+    return this.#shared?.session.requests ?? 0
+  }
+
+  get readyAt(): number {
+    return this.#shared?.session.readyAt ?? Number.POSITIVE_INFINITY
+  }
+
+  get idleAt(): number {
+    return this.#shared?.session.idleAt ?? Number.POSITIVE_INFINITY
+  }
+
+  get endedFor(): EndReason | null {
+    return this.#endedFor ?? this.#lastShared?.session.endedFor ?? null
+  }
+
+  get isSettled(): boolean {
+    return this.#shared?.session.isSettled === true
+  }
+
+  get offersExtendedConnect(): boolean {
+    return this.#shared?.session.offersExtendedConnect === true
+  }
+
+  get goaway(): Goaway | null {
+    return this.#lastShared?.session.goaway ?? null
+  }
+
+  get isCrowded(): boolean {
+    return this.#shared?.session.isCrowded === true
+  }
+
+  canTake(need: SessionNeed): Capacity {
+    if (this.#stage.name === 'joined') return this.#stage.shared.canTake(this, need)
+    return this.#stage.name === 'idle' || this.#stage.name === 'seeking' ? 'soon' : 'never'
+  }
+
+  destroyIfLost(): boolean {
+    return this.#shared?.session.destroyIfLost() === true
+  }
+
+  verify(): void {
+    this.#shared?.session.verify()
+  }
+
+  requireVerification(): void {
+    this.#shared?.session.requireVerification()
+  }
+
+  open(call: Call): void {
+    this.#requests++
+    this.shared.open(this, call)
+  }
+
+  updateRef(): void {
+    if (this.#stage.name === 'seeking') this.#stage.search.setRef(this.owner.waiting() > 0)
+    else this.#shared?.session.updateRef()
+  }
+
+  toStats(): SessionStats {
+    const own = {
+      ...{ openedFor: this.#openedFor, endedFor: this.endedFor },
+      ...{ requests: this.#requests, streams: this.#streams.size },
+    }
+    if (this.#lastShared !== null) {
+      const { session, origins } = this.#lastShared
+      const stats = session.toStats()
+      return { ...stats, ...own, state: this.isLeaving ? 'draining' : stats.state, origins }
+    }
+    return {
+      ...own,
+      ...{ engine: this.#context.options.engine, state: 'connecting', origins: [this.origin.href] },
+      ...{ peerLimit: null, limit: 0, streamWindow: 0, rtt: null, bytesRead: 0, bytesWritten: 0 },
+    }
+  }
+
+  start(socket: Transport | null = null): void {
+    if (this.#stage.name !== 'idle') {
+      socket?.destroy()
+      return
+    }
+    if (socket !== null) {
+      this.#open(this.#context, UNKNOWN_TERMS, socket)
+      return
+    }
+    const search = this.#broker.seek(this.#context, (result) => {
+      if ('error' in result) this.#end(result.error, false)
+      else if ('shared' in result) this.#join(result.shared)
+      else this.#open(result.context, result.terms, null)
+    })
+    this.#stage = { name: 'seeking', search }
+    this.updateRef()
+  }
+
+  #open(context: SessionContext, terms: ConnectionTerms, socket: Transport | null): void {
+    const shared = this.#broker.openFor(context, this.id, this.#openedFor, terms)
+    this.#stage = { name: 'joined', shared }
+    this.#lastShared = shared
+    shared.add(this)
+    shared.session.start(socket)
+  }
+
+  #join(shared: SharedSession): void {
+    this.#stage = { name: 'joined', shared }
+    this.#lastShared = shared
+    shared.add(this)
+    this.#broker.onJoined(shared, this.origin, this.id)
+    // A subscriber that was told may have ended it.
+    if (this.#stage.name !== 'joined') return
+    this.onReady()
+    shared.session.updateRef()
+  }
+
+  close(reason: EndReason, isAwaited = false): void {
+    this.#endedFor ??= reason
+    switch (this.#stage.name) {
+      case 'idle':
+      case 'seeking':
+        this.#end(null, false)
+        break
+      case 'joined':
+        if (reason === 'misdirected') this.#onMisdirected(this.#stage.shared)
+        if ((reason === 'closed' || reason === 'misdirected') && this.#stage.shared.hasOthers(this))
+          this.leave(reason)
+        else this.#stage.shared.close(this, reason, isAwaited)
+    }
+  }
+
+  #onMisdirected(shared: SharedSession): void {
+    shared.exclude(this.origin.href)
+    this.#broker.onMisdirected(this.origin)
+  }
+
+  leave(reason: EndReason): void {
+    if (this.#stage.name !== 'joined') return
+    this.#endedFor ??= reason
+    this.#stage = { name: 'leaving', shared: this.#stage.shared }
+    this.owner.onSessionDraining(this)
+    this.#endIfOver()
+  }
+
+  destroy(cause: Error | null): void {
+    if (this.#stage.name === 'closed') return
+    this.#endedFor ??= 'closed'
+    const shared = this.#shared
+    if (shared === null) {
+      this.#end(cause, false)
+    } else if (shared.isAlone(this)) {
+      shared.session.destroy(cause)
+    } else {
+      for (const stream of [...this.#streams]) stream.fail(cause ?? new ClientDestroyedError())
+      // In a later tick, as a session's end is told: the owner is in a loop over its sessions.
+      originalNextTick(() => this.#depart(cause))
+    }
+  }
+
+  /** The connection is lost: for all of its origins. */
+  fail(cause: Error): void {
+    this.#shared?.session.fail(cause)
+  }
+
+  onReady(): void {
+    this.#carrier.transport = this.shared.session.carrier.transport
+    this.owner.onSessionReady(this)
+  }
+
+  onRoom(): void {
+    if (this.#stage.name === 'joined') this.owner.onSessionRoom(this)
+  }
+
+  onLoad(stream: EngineStream): void {
+    this.#streams.add(stream)
+    this.owner.onSessionLoad(this, stream)
+  }
+
+  onDraining(): void {
+    if (this.#stage.name === 'joined') this.owner.onSessionDraining(this)
+  }
+
+  onRetired(reason: EndReason): void {
+    if (this.#stage.name === 'joined') this.owner.onSessionRetired?.(this, reason)
+  }
+
+  onClosed(cause: Error | null, wasReady: boolean): void {
+    this.#end(cause, wasReady)
+  }
+
+  /** One of its streams is gone: before the session is told. */
+  onStreamGone(stream: EngineStream): void {
+    this.#streams.delete(stream)
+  }
+
+  /** The session was told, too. */
+  onFewer(): void {
+    this.#endIfOver()
+  }
+
+  #endIfOver(): void {
+    if (this.isLeaving && this.#streams.size === 0) originalNextTick(() => this.#depart(null))
+  }
+
+  /** Leaves the session, which goes on for others. */
+  #depart(cause: Error | null): void {
+    const shared = this.#shared
+    if (shared === null) return
+    const isReady = shared.session.state.name !== 'connecting'
+    this.#stage = { name: 'closed', cause }
+    shared.remove(this)
+    this.owner.onSessionClosed(this, cause, isReady)
+  }
+
+  #end(cause: Error | null, wasReady: boolean): void {
+    if (this.#stage.name === 'closed') return
+    if (this.#stage.name === 'seeking') this.#stage.search.cancel()
+    if (this.#lastShared === null) this.#endedFor ??= 'unconnected'
+    this.#stage = { name: 'closed', cause }
+    this.owner.onSessionClosed(this, cause, wasReady)
+  }
+}

@@ -1,0 +1,314 @@
+/**
+ * One session that serves several origins (RFC 9113 §9.1.1).
+ *
+ * @module
+ */
+
+import type { SecureContext } from 'node:tls'
+import type { EndReason, OpenReason } from '../../../types/stats.ts'
+import type { Call } from '../../call/call.ts'
+import { isTlsSocket } from '../../core/builtin.ts'
+import type { Alarm } from '../../core/clock.ts'
+import { Deadlines } from '../../core/clock.ts'
+import { SocketError } from '../../errors/errors.ts'
+import type { Origin } from '../../options/options.ts'
+import type { EngineStream, StreamOwner } from '../engine.ts'
+import { Http2Session } from '../http2-session.ts'
+import type { Capacity, SessionContext, SessionNeed, SessionOwner } from '../session.ts'
+import { toOneNotation } from './addresses.ts'
+import type { Offer } from './may-share.ts'
+import { OriginSet } from './origin-set.ts'
+
+/** One origin's share of the session, as the session sees it. */
+export interface Share {
+  readonly origin: Origin
+  /** The set of sessions that it is in. */
+  readonly owner: SessionOwner
+  /** What hears of its streams. */
+  readonly streamOwner: StreamOwner
+  /** Whether it gets no more calls, while its streams come to their end. */
+  readonly isLeaving: boolean
+  /** How many calls it may open in this round; Infinity outside of one. Written by the session. */
+  left: number
+  onReady(): void
+  onRoom(): void
+  /** One of its calls is being opened. */
+  onLoad(stream: EngineStream): void
+  onDraining(): void
+  onClosed(cause: Error | null, wasReady: boolean): void
+  /** The session is about to be closed for all of its origins. */
+  onRetired(reason: EndReason): void
+  /** The server has said that it doesn't serve the origin here. */
+  leave(reason: EndReason): void
+}
+
+/** Hears when further origins may use a session. */
+export interface SharedSessionListener {
+  /** The peer's SETTINGS have come, and what came along: ORIGIN, for example. */
+  onSettled(shared: SharedSession): void
+  /** It takes no more calls. */
+  onGone(shared: SharedSession): void
+}
+
+/** How the connection of a session is made. */
+export interface ConnectionTerms {
+  /** See {@link Offer.isPlain}. */
+  readonly isPlain: boolean
+  readonly secureContext: SecureContext | undefined
+  /** The addresses that it may go to, in one notation; empty where they aren't known. */
+  readonly addresses: readonly string[]
+}
+
+/** What a handshake has shown. */
+type HandshakeFacts = Pick<Offer, 'isVerified' | 'certificate' | 'address'>
+
+const NO_HANDSHAKE: HandshakeFacts = { isVerified: false, certificate: null, address: '' }
+
+/**
+ * A session, and the origins that use it. It stands between the session and their sets of sessions, each of which has a
+ * `SessionShare` in place of the session. The origin that it was opened for is one of them, and may leave as any other.
+ *
+ * Room is offered to one origin after another, a call each while several of them wait: no origin's queue keeps another
+ * one's waiting.
+ */
+export class SharedSession implements SessionOwner {
+  readonly session: Http2Session
+  /** The origin that it was opened for. */
+  readonly origin: Origin
+  readonly terms: ConnectionTerms
+  readonly #context: SessionContext
+  readonly #listener: SharedSessionListener
+  #shares: readonly Share[] = []
+  #originSet: OriginSet | null = null
+  /** Null before it is first asked for. */
+  #handshake: HandshakeFacts | null = null
+  /** The share that gets the first call of the next round. */
+  #turn = 0
+  /** The share whose call is being opened; null for none. */
+  #opening: Share | null = null
+  /** A round is under way. */
+  #isOffering = false
+  /** Room has arisen within a round. */
+  #isRoundDue = false
+  #isRetiring = false
+  #isSettled = false
+  /** Rings when the streams of a session that was closed for its age have had their time; null for none. */
+  #graceAlarm: Alarm | null = null
+
+  constructor(
+    context: SessionContext,
+    id: number,
+    openedFor: OpenReason,
+    terms: ConnectionTerms,
+    listener: SharedSessionListener,
+  ) {
+    this.origin = context.origin
+    this.terms = terms
+    this.#listener = listener
+    // Its deadlines are its own: the origin that it was opened for may be closed before it.
+    const deadlines = new Deadlines(context.clock)
+    this.#context = { ...context, deadlines, owner: this }
+    context.memory.tlsTicket.keepCertificates()
+    this.session = new Http2Session(this.#context, id, openedFor)
+  }
+
+  /** The peer's SETTINGS have come, and it takes calls. */
+  get isOffered(): boolean {
+    return this.#isSettled && this.session.state.name === 'ready'
+  }
+
+  /** What an origin has to know of it, once it is connected. */
+  get offer(): Offer {
+    this.#handshake ??= this.#toHandshakeFacts()
+    const { isPlain, secureContext } = this.terms
+    return { origin: this.origin, isPlain, secureContext, originSet: this.#originSet, ...this.#handshake }
+  }
+
+  /** The origins that it serves, the oldest first. */
+  get origins(): string[] {
+    return this.#shares.map(({ origin }) => origin.href)
+  }
+
+  /** Whether an ORIGIN frame has come that lists an origin. */
+  lists(origin: string): boolean {
+    return this.#originSet?.has(origin) === true
+  }
+
+  /** Whether a set of sessions has a share already. */
+  serves(owner: SessionOwner): boolean {
+    return this.#shares.some((share) => share.owner === owner)
+  }
+
+  /** Whether other origins take calls by it. */
+  hasOthers(share: Share): boolean {
+    return this.#shares.some((other) => other !== share && !other.isLeaving)
+  }
+
+  /** Whether it is the only one, whether or not others are leaving. */
+  isAlone(share: Share): boolean {
+    return this.#shares.every((other) => other === share)
+  }
+
+  add(share: Share): void {
+    this.#shares = [...this.#shares, share]
+  }
+
+  /** The share has no streams left, or its streams were failed. */
+  remove(share: Share): void {
+    this.#shares = this.#shares.filter((other) => other !== share)
+    if (this.#shares.every(({ isLeaving }) => isLeaving)) this.session.close('closed')
+    else this.session.updateRef()
+  }
+
+  /** The server doesn't serve this origin here: RFC 8336 §2.3 takes it out of the set. */
+  exclude(origin: string): void {
+    this.#originSet?.delete(origin)
+  }
+
+  /** Whether a share can open a call now. */
+  canTake(share: Share, need: SessionNeed): Capacity {
+    const capacity = this.session.canTake(need)
+    return capacity === 'yes' && share.left <= 0 ? 'soon' : capacity
+  }
+
+  open(share: Share, call: Call): void {
+    const before = this.#opening
+    this.#opening = share
+    share.left--
+    try {
+      this.session.open(call, share.streamOwner)
+    } finally {
+      this.#opening = before
+    }
+  }
+
+  /**
+   * Closes the session for all of its origins: it is too old, for example. Their sets don't take that for a setback.
+   *
+   * @param by the share whose set has decided; null for none
+   */
+  close(by: Share | null, reason: EndReason, isAwaited = false): void {
+    if (this.#isRetiring) return
+    this.#isRetiring = true
+    for (const share of this.#shares) if (share !== by) share.onRetired(reason)
+    this.#isRetiring = false
+    this.session.close(reason, isAwaited)
+    const { sessionGracePeriod } = this.#context.options.session
+    const isRotated = reason === 'age' || reason === 'requests'
+    if (!isRotated || sessionGracePeriod === 0 || this.session.streams === 0) return
+    // The set that has decided bounds its own streams alone.
+    this.#graceAlarm ??= this.#context.clock.after(sessionGracePeriod, () =>
+      this.session.fail(new SocketError(`sessionGracePeriod (${sessionGracePeriod} ms) is over`)),
+    )
+  }
+
+  waiting(): number {
+    let waiting = 0
+    for (const share of this.#shares) if (!share.isLeaving) waiting += share.owner.waiting()
+    return waiting
+  }
+
+  onSessionReady(): void {
+    this.#tell((share) => share.onReady())
+  }
+
+  onSessionRoom(): void {
+    if (!this.#isSettled && this.session.isSettled) {
+      this.#isSettled = true
+      this.#listener.onSettled(this)
+    }
+    this.offerRoom()
+  }
+
+  onSessionLoad(_session: unknown, stream: EngineStream): void {
+    const share = this.#opening
+    if (share === null) return
+    this.#turn = this.#shares.indexOf(share) + 1
+    share.onLoad(stream)
+  }
+
+  onSessionIdle(): void {
+    this.close(null, 'idle')
+  }
+
+  onSessionDraining(): void {
+    this.#listener.onGone(this)
+    this.#tell((share) => share.onDraining())
+  }
+
+  onSessionClosed(_session: unknown, cause: Error | null, wasReady: boolean): void {
+    this.#listener.onGone(this)
+    this.#graceAlarm?.cancel()
+    this.#context.deadlines.stop()
+    const shares = this.#shares
+    this.#shares = []
+    tellEach(shares, (share) => share.onClosed(cause, wasReady))
+  }
+
+  /** RFC 8336 §2.4: from now on it serves no origin that isn't listed. */
+  onSessionOrigins(_session: unknown, origins: readonly string[]): void {
+    // RFC 8336 §2.2: not over cleartext.
+    if (this.origin.scheme !== 'https') return
+    const own = this.origin.href
+    this.#originSet ??= new OriginSet(own)
+    this.#originSet.add(origins)
+    for (const share of this.#shares) {
+      const { href } = share.origin
+      if (href !== own && !this.#originSet.has(href)) share.leave('misdirected')
+    }
+  }
+
+  /** The session may have room: all shares are told, in turns. */
+  offerRoom(): void {
+    this.#isRoundDue = true
+    if (this.#isOffering) return
+    this.#isOffering = true
+    try {
+      while (this.#isRoundDue) this.#playRound()
+    } finally {
+      this.#isOffering = false
+      for (const share of this.#shares) share.left = Number.POSITIVE_INFINITY
+    }
+  }
+
+  /** Where several origins have calls that wait, each may open one; and another round follows while there is room. */
+  #playRound(): void {
+    this.#isRoundDue = false
+    const shares = this.#shares
+    const first = this.#turn
+    const isContested = shares.filter(({ owner }) => owner.waiting() > 0).length > 1
+    const before = this.session.requests
+    for (let at = 0; at < shares.length; at++) {
+      const share = shares[(first + at) % shares.length] as Share
+      share.left = isContested ? 1 : Number.POSITIVE_INFINITY
+      share.onRoom()
+    }
+    if (isContested && this.session.requests > before && this.session.canTake('any') === 'yes')
+      this.#isRoundDue = true
+  }
+
+  #toHandshakeFacts(): HandshakeFacts {
+    const { socket } = this.session
+    if (socket === null || !isTlsSocket(socket)) return NO_HANDSHAKE
+    return {
+      isVerified: socket.authorized,
+      address: toOneNotation(socket.remoteAddress ?? ''),
+      certificate: this.#context.memory.tlsTicket.certificateOf(socket),
+    }
+  }
+
+  #tell(what: (share: Share) => void): void {
+    tellEach(this.#shares, what)
+  }
+}
+
+/** A listener of one origin that throws must not keep the other ones from hearing. */
+function tellEach(shares: readonly Share[], what: (share: Share) => void): void {
+  const [first, ...others] = shares
+  if (first === undefined) return
+  try {
+    what(first)
+  } finally {
+    tellEach(others, what)
+  }
+}

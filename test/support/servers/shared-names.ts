@@ -1,0 +1,135 @@
+/** One HTTP/2 server for several names, with one certificate, and a look-up that knows them. */
+
+import { once } from 'node:events'
+import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import http2 from 'node:http2'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { generate } from 'selfsigned'
+import { onTestFinished } from 'vitest'
+
+/** A certificate that is its own authority. */
+export interface NamesCertificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** A subject for each: OpenSSL finds the issuer of a certificate by its name. */
+let made = 0
+
+/** @param names of DNS, wildcards too; IP addresses of version 4 */
+export async function toNamesCertificate(
+  names: readonly string[],
+  days: { readonly from?: Date; readonly to?: Date } = {},
+): Promise<NamesCertificate> {
+  const altNames = names.map((name) =>
+    /^[\d.]+$/.test(name) ? { type: 7 as const, ip: name } : { type: 2 as const, value: name },
+  )
+  const { private: key, cert } = await generate([{ name: 'commonName', value: `shared-${made++}.test` }], {
+    keyType: 'ec',
+    ...(days.from === undefined ? {} : { notBeforeDate: days.from }),
+    ...(days.to === undefined ? {} : { notAfterDate: days.to }),
+    extensions: [{ name: 'subjectAltName', altNames }],
+  })
+  return { key, cert }
+}
+
+/** A request, and the connection that it has come by: they are numbered from 0. */
+export interface SeenRequest {
+  readonly connection: number
+  readonly authority: string
+  readonly path: string
+}
+
+export interface NamesServer {
+  readonly server: Http2SecureServer
+  readonly port: number
+  readonly ca: string
+  /** Every session so far, closed ones too. */
+  readonly sessions: ServerHttp2Session[]
+  /** The socket of each. */
+  readonly sockets: TLSSocket[]
+  readonly seen: SeenRequest[]
+  /** Streams under `/held`, which get no response by themselves. */
+  readonly held: ServerHttp2Stream[]
+  /** Names for which the server responds with 421. */
+  readonly misdirected: Set<string>
+  toOrigin(name: string): string
+}
+
+export interface NamesOptions {
+  readonly names: readonly string[]
+  readonly certificate?: NamesCertificate
+  /** Names in the ORIGIN frame that each session begins with; null for no frame. */
+  readonly origins?: readonly string[] | null
+  readonly host?: string
+  readonly port?: number
+  readonly settings?: http2.Settings
+  readonly allowHTTP1?: boolean
+}
+
+/** Starts a server that responds with the request's authority, and that ends with the test. */
+export async function startNames(options: NamesOptions): Promise<NamesServer> {
+  const { names, origins = null, host = '127.0.0.1', port: asked = 0, settings = {} } = options
+  const certificate = options.certificate ?? (await toNamesCertificate(names))
+  const { key, cert } = certificate
+  const server = http2.createSecureServer({ key, cert, settings, allowHTTP1: options.allowHTTP1 === true })
+  const sessions: ServerHttp2Session[] = []
+  const seen: SeenRequest[] = []
+  const held: ServerHttp2Stream[] = []
+  const misdirected = new Set<string>()
+  const sockets: TLSSocket[] = []
+  server.on('secureConnection', (socket: TLSSocket) => sockets.push(socket))
+  server.on('sessionError', ignore)
+  server.listen(asked, host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const toOrigin = (name: string): string => `https://${name}:${port}`
+  server.on('session', (session) => {
+    sessions.push(session)
+    session.on('error', ignore)
+    if (origins !== null) session.origin(...origins.map(toOrigin))
+  })
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    stream.on('error', ignore)
+    const authority = String(headers[':authority'])
+    const path = String(headers[':path'])
+    const connection = sessions.indexOf(stream.session as ServerHttp2Session)
+    seen.push({ connection, authority, path })
+    if (path.startsWith('/held')) {
+      held.push(stream)
+      return
+    }
+    stream.respond({ ':status': misdirected.has(authority.split(':')[0] ?? '') ? 421 : 200 })
+    stream.end(authority)
+  })
+  onTestFinished(async () => {
+    for (const session of sessions) session.destroy()
+    for (const socket of sockets) socket.destroy()
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    await closed
+  })
+  return { server, port, ca: cert, sessions, sockets, seen, held, misdirected, toOrigin }
+}
+
+/** A look-up that gives these addresses, those of `*` for any other name; it notes the names. */
+export function toNamesLookup(
+  hosts: Readonly<Record<string, readonly string[]>>,
+): LookupFunction & { readonly asked: string[] } {
+  const asked: string[] = []
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    asked.push(hostname)
+    const found = hosts[hostname] ?? hosts['*'] ?? []
+    const list = found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    const [first] = list
+    const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
+    if (first === undefined) process.nextTick(callback, error, '')
+    else if (options.all === true) process.nextTick(callback, null, list)
+    else process.nextTick(callback, null, first.address, first.family)
+  }
+  return Object.assign(lookup, { asked })
+}
+
+function ignore(): void {}

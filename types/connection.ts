@@ -51,9 +51,13 @@ export interface TlsInfo {
  * socket, or over a Duplex of a connect function. Through a proxy, `remoteAddress` is the proxy's.
  */
 export interface TransportInfo {
+  /** The IP address of this end. */
   readonly localAddress: string | null
+  /** The port of this end. */
   readonly localPort: number | null
+  /** The IP address of the other end. */
   readonly remoteAddress: string | null
+  /** The port of the other end. */
   readonly remotePort: number | null
   /** `null` without TLS. */
   readonly tls: TlsInfo | null

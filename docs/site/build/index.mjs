@@ -37,7 +37,7 @@ rmSync(pages, { recursive: true, force: true })
 const sidebar = toGroups(read(LIST)).map(({ text, pages: files }) => ({ text, items: files.map(writeGuide) }))
 const others = [LIST, 'CHANGELOG.md'].map(writeGuide)
 write('index.md', toHome(read('README.md')))
-for (const name of ['readme-cpu', 'readme-throughput'])
+for (const name of ['readme-cpu', 'all-cpu', 'all-throughput'])
   for (const scheme of /** @type {const} */ (['light', 'dark']))
     write(`public/charts/${name}-${scheme}.svg`, toScheme(read(`bench/recorded/${name}.svg`), scheme))
 // Twelve, in Roman numerals.

@@ -12,7 +12,7 @@ import {
 const shared = {
   target: 'node20',
   platform: 'node',
-  external: ['undici'],
+  external: ['undici', /^@connectrpc\//, /^@bufbuild\//],
   // scripts/build.mjs does it: tsup would remove the declarations of `dodici/undici` behind `onSuccess`.
   clean: false,
   splitting: false,
@@ -34,7 +34,7 @@ const shared = {
   esbuildPlugins: [splitEntries, withoutComments],
 }
 
-const entry = { index: 'src/index.ts', undici: 'src/undici/entry.ts' }
+const entry = { index: 'src/index.ts', undici: 'src/undici/entry.ts', connect: 'src/connect/entry.ts' }
 
 export default [
   // One file an entry: `require()` loads one file faster than many, and nothing shakes a tree of CommonJS.
@@ -42,7 +42,7 @@ export default [
     ...shared,
     entry,
     format: ['cjs'],
-    // Those of `dodici/undici` are written by hand: they name packages and globals that each consumer has of its own.
+    // Those of `dodici/undici` and `dodici/connect` are written by hand: they name packages that each consumer has of its own.
     dts: { entry: { index: 'src/index.ts' } },
     onSuccess: finishEntries,
   },

@@ -21,6 +21,10 @@ const MEANT = [
   'LICENSE',
   'README.md',
   'dist/cli.js',
+  'dist/connect.cjs',
+  'dist/connect.d.cts',
+  'dist/connect.d.ts',
+  'dist/connect.js',
   'dist/index.cjs',
   'dist/index.d.cts',
   'dist/index.d.ts',
@@ -44,6 +48,12 @@ const MAX_TARBALL = 515_000
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
 const MAX_TESTING = 40_000
+
+/** What each format of an entry for another ecosystem may cost a program: bytes of gzip. */
+const MAX_ENTRY = 25_000
+
+/** The peers of `dodici/connect`. */
+const CONNECT_PEERS = ['@bufbuild/protobuf', '@connectrpc/connect']
 
 /** What the command line may cost the tarball: bytes of gzip. */
 const MAX_CLI = 44_000
@@ -108,6 +118,7 @@ try {
   await checkTesting(consumer)
   await checkBundles(consumer)
   await checkCli(consumer)
+  await checkConnect(consumer)
   await checkEverything(consumer)
   await checkPublished(tarball)
   await checkGit()
@@ -183,6 +194,32 @@ async function checkTesting(consumer) {
   console.log(
     `dodici/testing: a request by import and by require; ${length} bytes as gzip; dodici doesn't load it`,
   )
+}
+
+/**
+ * `dodici/connect`, which nothing else of the package has loaded: a call by import and by require, its declarations, and what it costs.
+ * Without its peers it says which one is missing.
+ *
+ * @param {string} consumer
+ */
+async function checkConnect(consumer) {
+  await assert.rejects(node(consumer, ['connect.mjs']), /@connectrpc\/connect/)
+  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const peers = CONNECT_PEERS.map((name) => `${name}@${devDependencies[name]}`)
+  await run('npm', ['install', ...FLAGS, ...peers], { cwd: consumer })
+  const esm = JSON.parse(await node(consumer, ['connect.mjs']))
+  const cjs = JSON.parse(await node(consumer, ['connect.cjs']))
+  assert.ok(esm.length > 0, 'dodici/connect exports nothing')
+  assert.deepEqual(cjs, esm, 'the ES module and CommonJS of dodici/connect export different names')
+  const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node']
+  const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022']
+  const files = ['connect.ts', 'connect-cjs.cts']
+  await node(consumer, ['node_modules/typescript/bin/tsc', ...options, ...libraries, ...files])
+  for (const file of ['dist/connect.js', 'dist/connect.cjs']) {
+    const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici', file)), { level: 9 })
+    assert.ok(length <= MAX_ENTRY, `${file} costs ${length} bytes, more than ${MAX_ENTRY}`)
+    console.log(`${file}: a call; ${length} bytes as gzip`)
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import typescript from 'typescript'
 const { ModuleKind, ScriptTarget, transpileModule } = typescript
 
 /**
- * The entry `dodici/undici`, and the command line, import the built `dodici` beside them, and have no copy of it: one
+ * The entries `dodici/undici` and `dodici/connect`, and the command line, import the built `dodici` beside them, and have no copy of it: one
  * process has one set of classes.
  */
 export const splitEntries: Plugin = {
@@ -18,7 +18,7 @@ export const splitEntries: Plugin = {
   setup(build) {
     const extension = build.initialOptions.format === 'cjs' ? 'cjs' : 'js'
     build.onResolve({ filter: /^[./]+\/(testing\/)?index\.ts$/ }, ({ path, importer }) => {
-      if (!/\/src\/(undici|cli)\//.test(importer)) return undefined
+      if (!/\/src\/(undici|connect|cli)\//.test(importer)) return undefined
       const entry = path.includes('testing') ? 'testing' : 'index'
       return { path: `./${entry}.${extension}`, external: true }
     })
@@ -74,16 +74,22 @@ export default all
 /** An object like any other, as that of undici: tests put functions of their own in it. esbuild makes getters. */
 const PLAIN_EXPORTS = '\nmodule.exports = { ...module.exports };\n'
 
-/** Finishes `dodici` and `dodici/undici`: their declarations for both formats, and the exports of the latter. */
+/** Finishes the entries but `dodici/testing`: their declarations for both formats, and the exports of `dodici/undici`. */
 export async function finishEntries(): Promise<void> {
   await writeFile('dist/index.d.ts', "export * from './index.cjs'\n")
   await appendFile('dist/undici.cjs', PLAIN_EXPORTS)
   await mkdir('dist/parts', { recursive: true })
   await writeFile('dist/parts/peer.js', await toJavaScript('src/undici/peer.ts'))
-  const source = await readFile('src/undici/declarations.ts', 'utf8')
+  await copyDeclarations('undici', toDefault)
+  await copyDeclarations('connect', () => '')
+}
+
+/** The declarations of an entry, for both formats. They are a file that has nothing else. */
+async function copyDeclarations(entry: string, toEnd: (script: string) => string): Promise<void> {
+  const source = await readFile(`src/${entry}/declarations.ts`, 'utf8')
   for (const [extension, script] of Object.entries({ 'd.ts': 'js', 'd.cts': 'cjs' })) {
     const declarations = source.replaceAll("'../index.ts'", `'./index.${script}'`)
-    await writeFile(`dist/undici.${extension}`, declarations + toDefault(script))
+    await writeFile(`dist/${entry}.${extension}`, declarations + toEnd(script))
   }
 }
 

@@ -1,79 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
-import type { JsonValue, MessageShape } from '@bufbuild/protobuf'
-import { create, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
-import { fileDesc, serviceDesc } from '@bufbuild/protobuf/codegenv2'
-import { FileDescriptorProtoSchema, file_google_protobuf_struct, ValueSchema } from '@bufbuild/protobuf/wkt'
 import type { ConnectError, ConnectRouter } from '@connectrpc/connect'
 import { Code, createClient } from '@connectrpc/connect'
 import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DodiciTransportOptions } from '../../examples/grpc/connect-transport.mjs'
-import { createDodiciTransport } from '../../examples/grpc/connect-transport.mjs'
 import { call } from '../../examples/grpc/request-client.mjs'
+import type { TransportOptions } from '../../src/connect/entry.ts'
+import { createTransport } from '../../src/connect/entry.ts'
 import { Agent, Client, errors } from '../../src/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { CANCEL } from '../support/peers/error-codes.ts'
 import { startServer } from '../support/servers/server.ts'
+import { fromValue, readAll, Test, toValue, toValues } from './connect-rig.ts'
 import { Cleaner } from './fetch-servers.ts'
 import type { GrpcServer } from './grpc-servers.ts'
 import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from './grpc-servers.ts'
-
-const FLAGS = {
-  Echo: {},
-  Fail: {},
-  Never: {},
-  Collect: { clientStreaming: true },
-  Expand: { serverStreaming: true },
-  Chat: { clientStreaming: true, serverStreaming: true },
-}
-
-type Method<Kind> = { methodKind: Kind; input: typeof ValueSchema; output: typeof ValueSchema }
-
-/** What a generator would make of the service: each message is any JSON. */
-const Test = serviceDesc<{
-  echo: Method<'unary'>
-  fail: Method<'unary'>
-  never: Method<'unary'>
-  collect: Method<'client_streaming'>
-  expand: Method<'server_streaming'>
-  chat: Method<'bidi_streaming'>
-}>(toFile(), 0)
-
-function toFile() {
-  const type = '.google.protobuf.Value'
-  const method = Object.entries(FLAGS).map(([name, flags]) => ({
-    name,
-    inputType: type,
-    outputType: type,
-    ...flags,
-  }))
-  const file = create(FileDescriptorProtoSchema, {
-    name: 'test.proto',
-    package: 'dodici',
-    syntax: 'proto3',
-    dependency: ['google/protobuf/struct.proto'],
-    service: [{ name: 'Test', method }],
-  })
-  const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, file))
-  return fileDesc(bytes.toString('base64'), [file_google_protobuf_struct])
-}
-
-type Value = MessageShape<typeof ValueSchema>
-
-const toValue = (json: JsonValue): Value => fromJson(ValueSchema, json)
-const fromValue = (value: Value): JsonValue => toJson(ValueSchema, value)
-
-async function* toValues(...values: JsonValue[]): AsyncGenerator<Value> {
-  for (const value of values) yield toValue(value)
-}
-
-async function readAll(values: AsyncIterable<Value>): Promise<JsonValue[]> {
-  const all: JsonValue[] = []
-  for await (const value of values) all.push(fromValue(value))
-  return all
-}
 
 describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', (name) => {
   const cleaner = new Cleaner()
@@ -85,12 +27,12 @@ describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', 
 
   describe.each(ENGINES)('engine %s', (engine) => {
     // In JSON the servers understand what they are asked.
-    function connect(options: Partial<DodiciTransportOptions> = {}) {
+    function connect(options: Partial<TransportOptions> = {}) {
       const dispatcher = destroyWithTest(
         new Client(server.origin, { engine, bodyTimeout: 50, uploadTimeout: 50 }),
       )
-      const common = { baseUrl: server.origin, dispatcher, useBinaryFormat: false }
-      return { dispatcher, client: createClient(Test, createDodiciTransport({ ...common, ...options })) }
+      const common = { baseUrl: server.origin, protocol: 'grpc', dispatcher, useBinaryFormat: false } as const
+      return { dispatcher, client: createClient(Test, createTransport({ ...common, ...options })) }
     }
 
     it.each([true, false])('makes calls of each kind, messages as protobuf: %s', async (useBinaryFormat) => {
@@ -180,7 +122,7 @@ describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (en
       router.service(Test, { echo: (request) => request, chat: (requests) => requests })
     server.on('request', connectNodeAdapter({ routes }))
     const dispatcher = destroyWithTest(new Agent({ engine, h2c: true }))
-    const transport = createDodiciTransport({
+    const transport = createTransport({
       dispatcher,
       protocol,
       baseUrl: origin,
@@ -198,7 +140,7 @@ describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (en
   it('reports DEADLINE_EXCEEDED when a server ends a call with CANCEL after its deadline', async () => {
     const { origin } = await startServer((stream) => stream.close(CANCEL))
     const dispatcher = destroyWithTest(new Client(origin, { engine }))
-    const transport = createDodiciTransport({ dispatcher, baseUrl: origin })
+    const transport = createTransport({ dispatcher, protocol: 'grpc', baseUrl: origin })
     // connect-es itself has no deadline then: its own clock can't come first.
     const headers = { 'grpc-timeout': '0m' }
     const failed = createClient(Test, transport).echo(toValue('hello'), { headers })

@@ -133,6 +133,7 @@ describe('the layer checker', () => {
       ['src/protocol/limits.ts', 'src/handler/shape.ts'],
       ['src/fetch/fetch.ts', 'src/install.ts'],
       ['src/undici/entry.ts', 'src/cli/cli.ts'],
+      ['src/connect/entry.ts', 'src/undici/entry.ts'],
     ] as const
     it.each(pairs)('reports it: %s to %s', (from, to) => {
       expect(check({ [from]: importType(from, to), [to]: '' })).toEqual([

@@ -31,7 +31,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['global'],
   ['fetch', 'install'],
   ['index'],
-  ['undici', 'cli'],
+  ['undici', 'connect', 'cli'],
 ]
 
 /** The units that are a single file of src/; every other unit is a folder. */
@@ -40,6 +40,12 @@ const FILE_UNITS: ReadonlySet<string> = new Set(['install', 'index'])
 const RANK_OF: ReadonlyMap<string, number> = new Map(
   LAYERS.flatMap((units, rank) => units.map((unit) => [unit, rank] as const)),
 )
+
+/** The optional peers that an entry may import at runtime. */
+const PEERS: ReadonlyMap<string, RegExp> = new Map([
+  ['undici', /^undici(\/package\.json)?$/],
+  ['connect', /^@(connectrpc\/connect|bufbuild\/protobuf)(\/.*)?$/],
+])
 
 /** The most columns of a line of src/ or types/, comments included. */
 export const MAX_COLUMNS = 120
@@ -132,7 +138,7 @@ function checkExternal(unit: string, reference: ModuleReference): string | undef
   // A module of Node's; anything else would be a runtime dependency.
   if (reference.specifier.startsWith('node:')) return undefined
   // An optional peer, for its users alone: they have it.
-  if (unit === 'undici' && /^undici(\/package\.json)?$/.test(reference.specifier)) return undefined
+  if (PEERS.get(unit)?.test(reference.specifier)) return undefined
   return `imports '${reference.specifier}' at runtime: only node: modules are there at runtime`
 }
 

@@ -4,7 +4,7 @@ import { Converter, ReflectionKind } from 'typedoc'
 import { MemberRouter } from 'typedoc-plugin-markdown'
 
 /** The entries: the names that typedoc gives to their files, and those that are imported. */
-const ENTRIES = { index: 'dodici', testing: 'dodici/testing' }
+const ENTRIES = { index: 'dodici', declarations: 'dodici/connect', testing: 'dodici/testing' }
 
 /** Behind typedoc's own listeners. */
 const LAST = -10_000
@@ -33,7 +33,7 @@ const isErrors = (reflection) =>
 
 /** The path of a symbol's page below `reference/`, without `.md`. */
 function toPageName(reflection) {
-  if (reflection.kind === ReflectionKind.Module) return reflection.name === 'dodici' ? 'dodici' : 'testing'
+  if (reflection.kind === ReflectionKind.Module) return reflection.name.replace('dodici/', '')
   return `${toPageName(reflection.parent)}/${reflection.name}`
 }
 

@@ -27,7 +27,9 @@ const WITHOUT_PAGE = [
 ]
 
 const OPTIONS = {
-  entryPoints: [toPath('../../../src/index.ts'), toPath('../../../src/testing/index.ts')],
+  entryPoints: ['index.ts', 'connect/declarations.ts', 'testing/index.ts'].map((path) =>
+    toPath(`../../../src/${path}`),
+  ),
   tsconfig: toPath('../tsconfig.json'),
   plugin: [fileURLToPath(import.meta.resolve('typedoc-plugin-markdown')), load],
   router: 'dodici',
@@ -86,6 +88,7 @@ Each name that the package exports, as its TSDoc describes it. Durations are in 
 | --- | --- |
 | [dodici](dodici.md) | the dispatchers, the functions of a request, \`fetch()\`, \`install()\`, and their types |
 | [dodici: errors](dodici/errors.md) | the error classes, on one page. [Errors](/errors.md) says what to do with each |
+| [dodici/connect](connect.md) | a transport for connect-es |
 | [dodici/testing](testing.md) | a server that misbehaves as a test tells it to |
 | [dodici/undici](undici.md) | the names of undici |
 `

@@ -1,0 +1,146 @@
+/** What a call of connect-es costs: over dodici/connect on both engines, and over the transport of connect-node. */
+import { fileURLToPath } from 'node:url'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { fileDesc, serviceDesc } from '@bufbuild/protobuf/codegenv2'
+import { FileDescriptorProtoSchema, file_google_protobuf_wrappers } from '@bufbuild/protobuf/wkt'
+import { createClient } from '@connectrpc/connect'
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { createTransport } from '../dist/connect.js'
+import { Client } from '../dist/index.js'
+import { readOptions, runMain } from '../scripts/options.mjs'
+import { linesOf } from '../scripts/processes.mjs'
+import { start } from './e2e/children.mjs'
+import { table } from './e2e/print.mjs'
+import { median, pairedRatio } from './e2e/statistics.mjs'
+
+const help = `Measures the CPU time of calls of connect-es over gRPC, h2c. The clients take turns in this process. Needs the build.
+
+  node bench/connect.mjs
+  --rounds N      of each client (default: 9)
+  --calls N       unary calls of a round, and ten times as many as streams (default: 4000)
+`
+
+/** Calls at a time. */
+const RUNNING = 32
+/** Of a stream. */
+const MESSAGES = 100
+const BASE = 'connect-node'
+
+/** What a generator would make of the service. */
+function toService() {
+  const type = '.google.protobuf.StringValue'
+  const file = create(FileDescriptorProtoSchema, {
+    name: 'bench.proto',
+    package: 'bench',
+    syntax: 'proto3',
+    dependency: ['google/protobuf/wrappers.proto'],
+    service: [
+      {
+        name: 'Bench',
+        method: [
+          { name: 'One', inputType: type, outputType: type },
+          { name: 'Many', inputType: type, outputType: type, serverStreaming: true },
+        ],
+      },
+    ],
+  })
+  const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, file))
+  return serviceDesc(fileDesc(bytes.toString('base64'), [file_google_protobuf_wrappers]), 0)
+}
+
+/** @typedef {{ one(message: object): Promise<object>, many(message: object): AsyncIterable<object> }} Calls */
+
+/** @param {string} baseUrl */
+function toClients(baseUrl) {
+  const service = toService()
+  // The types of a service that is described at run time say nothing of its methods.
+  const open = (/** @type {import('@connectrpc/connect').Transport} */ transport) =>
+    /** @type {Calls} */ (/** @type {unknown} */ (createClient(service, transport)))
+  const dispatchers = {
+    wire: new Client(baseUrl, { engine: 'wire' }),
+    node: new Client(baseUrl, { engine: 'node' }),
+  }
+  const sessionManager = new Http2SessionManager(baseUrl)
+  const common = /** @type {const} */ ({ baseUrl, protocol: 'grpc' })
+  return {
+    clients: {
+      'dodici/connect (wire)': open(createTransport({ ...common, dispatcher: dispatchers.wire })),
+      'dodici/connect (node)': open(createTransport({ ...common, dispatcher: dispatchers.node })),
+      [BASE]: open(createGrpcTransport({ baseUrl, sessionManager })),
+    },
+    async close() {
+      sessionManager.abort()
+      await Promise.all([dispatchers.wire.destroy(), dispatchers.node.destroy()])
+    },
+  }
+}
+
+const message = { value: 'a'.repeat(98) }
+
+/** @type {Readonly<Record<string, { share: number, call(client: Calls): Promise<void> }>>} */
+const SCENES = {
+  'unary, 100 bytes': {
+    share: 1,
+    async call(client) {
+      await client.one(message)
+    },
+  },
+  [`server stream, ${MESSAGES} messages`]: {
+    share: 0.1,
+    async call(client) {
+      let count = 0
+      for await (const _ of client.many(message)) count++
+      if (count !== MESSAGES) throw new Error(`${count} messages`)
+    },
+  },
+}
+
+/** @param {Calls} client @param {(client: Calls) => Promise<void>} call @param {number} calls @returns CPU time of each call in µs */
+async function measure(client, call, calls) {
+  let left = calls
+  const run = async () => {
+    while (left-- > 0) await call(client)
+  }
+  const before = process.cpuUsage()
+  await Promise.all(Array.from({ length: RUNNING }, run))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / calls
+}
+
+await runMain(async () => {
+  const options = readOptions(help)
+  const rounds = options.count('rounds', 9)
+  const calls = options.count('calls', 4_000)
+  const server = start('server', process.execPath, [
+    fileURLToPath(new URL('connect/server.mjs', import.meta.url)),
+  ])
+  const { value: port } = await linesOf(server).next()
+  const { clients, close } = toClients(`http://127.0.0.1:${port}`)
+  const names = Object.keys(clients)
+  const rows = []
+  for (const [scene, { share, call }] of Object.entries(SCENES)) {
+    const size = Math.max(RUNNING, Math.round(calls * share))
+    /** @type {Record<string, number[]>} */
+    const figures = Object.fromEntries(names.map((name) => [name, []]))
+    for (const client of Object.values(clients)) await measure(client, call, size)
+    for (let round = 0; round < rounds; round++) {
+      for (const [name, client] of Object.entries(clients))
+        figures[name]?.push(await measure(client, call, size))
+    }
+    const base = figures[BASE] ?? []
+    for (const name of names) {
+      const own = figures[name] ?? []
+      const { median: ratio, low, high } = pairedRatio(own, base)
+      rows.push([
+        scene,
+        name,
+        median(own).toFixed(1),
+        `${ratio.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`,
+      ])
+    }
+  }
+  await close()
+  server.kill()
+  console.log(`CPU time of a call in microseconds, median of ${rounds} rounds; ratios with a 95 % interval\n`)
+  console.log(table([['call', 'client', 'µs', `÷ ${BASE}`], ...rows]))
+})

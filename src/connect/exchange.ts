@@ -1,0 +1,175 @@
+/**
+ * One request and its response, over `dispatch()` alone: what all protocols share.
+ *
+ * @module
+ */
+
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { DispatchController, Dispatcher, DispatchHandler, RequestBody } from '../index.ts'
+import { getGlobalDispatcher } from '../index.ts'
+import { toConnectError } from './failure.ts'
+import { appendRaw, toRaw } from './fields.ts'
+
+/** A request as it is after all interceptors. */
+export interface ExchangeRequest {
+  readonly url: string
+  readonly requestMethod: string
+  readonly header: Headers
+  /** {@link NEVER}: nothing ends the call. */
+  readonly signal: AbortSignal
+  /** The deadline, by `performance.now()`, where the signal isn't aborted at it. Milliseconds. */
+  readonly deadline?: number | undefined
+  /** `header` as `[name, value, …]`, where it is known. */
+  readonly raw?: readonly string[] | undefined
+}
+
+/** The signal of a call that has none. */
+export const NEVER = new AbortController().signal
+
+/** Where a request goes: a URL as a dispatcher wants it. */
+export interface Target {
+  readonly url: string
+  readonly origin: string
+  readonly path: string
+}
+
+export function toTarget(url: string): Target {
+  const { origin, pathname, search } = new URL(url)
+  return { url, origin, path: `${pathname}${search}` }
+}
+
+/** How the request is sent. */
+export interface Sending {
+  /** undefined: the global one. */
+  readonly dispatcher: Dispatcher | undefined
+  /** That of the method's own URL: interceptors rarely change it. */
+  readonly target: Target
+  /** Whether the method may be called twice. */
+  readonly idempotent: boolean
+}
+
+/** The deadline is the only clock of a call, and connect-es keeps it. PINGs find a dead connection. Milliseconds. */
+const NO_CLOCKS = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
+
+/** What a subclass makes of a response: it is told in order, and each method may throw, which ends the call. */
+export abstract class Exchange implements DispatchHandler {
+  readonly #request: ExchangeRequest
+  readonly #begun = performance.now()
+  #controller: DispatchController | null = null
+  /** Null until it has failed. */
+  #failure: ConnectError | null = null
+  #isOver = false
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(request: ExchangeRequest) {
+    this.#request = request
+  }
+
+  /** The error that ended it; null: none did. */
+  protected get failure(): ConnectError | null {
+    return this.#failure
+  }
+
+  protected get controller(): DispatchController | null {
+    return this.#controller
+  }
+
+  /** The header section of the response. */
+  protected abstract onHeader(status: number, header: Headers): void
+
+  /** A piece of the body. */
+  protected abstract onData(piece: Uint8Array): void
+
+  /** @param trailers - `[name, value, …]`, or null */
+  protected abstract onEnd(trailers: readonly string[] | null): void
+
+  /** It has failed: nothing else is called. */
+  protected abstract onFailure(error: ConnectError): void
+
+  /** Sends the request. Called once. */
+  protected send({ dispatcher, target, idempotent }: Sending, body: RequestBody | null): void {
+    const { url, requestMethod, header, signal, deadline, raw } = this.#request
+    if (signal.aborted) {
+      this.handleEvent()
+      return
+    }
+    if (deadline !== undefined) this.#timer = setTimeout(expire, deadline - performance.now(), this)
+    try {
+      const { origin, path } = url === target.url ? target : toTarget(url)
+      const options = {
+        ...NO_CLOCKS,
+        origin,
+        path,
+        method: requestMethod,
+        headers: raw ?? toRaw(header),
+        body,
+      }
+      if (signal !== NEVER) signal.addEventListener('abort', this)
+      const to = dispatcher ?? getGlobalDispatcher()
+      to.dispatch(idempotent ? { ...options, idempotent } : options, this)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Ends the call, unless it is over. The first cause wins. */
+  fail(thrown: unknown): void {
+    if (this.#isOver) return
+    this.#finish()
+    const error = toConnectError(thrown, this.#request.header, this.#begun)
+    this.#failure = error
+    // The stream is reset with CANCEL. Without effect if the dispatcher has told of the failure.
+    this.#controller?.abort(error)
+    this.onFailure(error)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    if (this.#request.signal !== NEVER) this.#request.signal.removeEventListener('abort', this)
+  }
+
+  /** The EventListener interface: connect-es aborts its signal for the caller, at the deadline, and behind the end. */
+  handleEvent(): void {
+    this.fail(ConnectError.from(this.#request.signal.reason, Code.Canceled))
+  }
+
+  onRequestStart(controller: DispatchController): void {
+    this.#controller = controller
+    if (this.#failure !== null) controller.abort(this.#failure)
+  }
+
+  onResponseStart(controller: DispatchController, status: number): void {
+    // An informational response.
+    if (status < 200 || this.#isOver) return
+    try {
+      this.onHeader(status, appendRaw(new Headers(), controller.rawHeaders))
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  onResponseData(_controller: DispatchController, piece: Buffer): void {
+    if (this.#isOver) return
+    try {
+      this.onData(piece)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  onResponseEnd(controller: DispatchController): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.onEnd(controller.rawTrailers)
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.fail(error)
+  }
+}
+
+/** As connect-es says it. */
+function expire(exchange: Exchange): void {
+  exchange.fail(new ConnectError('the operation timed out', Code.DeadlineExceeded))
+}

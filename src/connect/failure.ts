@@ -1,0 +1,75 @@
+/**
+ * What ended a call, as an error of connect-es.
+ *
+ * @module
+ */
+
+import { Code, ConnectError } from '@connectrpc/connect'
+import { parseTimeout as parseConnectTimeout } from '@connectrpc/connect/protocol-connect'
+import { parseTimeout as parseGrpcTimeout } from '@connectrpc/connect/protocol-grpc'
+import { errors } from '../index.ts'
+
+/**
+ * The error codes of RST_STREAM and GOAWAY. All others are INTERNAL.
+ *
+ * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md#errors
+ */
+const BY_HTTP2_ERROR: Readonly<Record<number, Code>> = {
+  7: Code.Unavailable,
+  8: Code.Canceled,
+  11: Code.ResourceExhausted,
+  12: Code.PermissionDenied,
+  13: Code.PermissionDenied,
+}
+
+/** The codes of what ends calls for all that is sent then: there is no connection, or there is none any more. */
+const UNAVAILABLE: ReadonlySet<unknown> = new Set([
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'DODICI_ERR_QUEUE_TIMEOUT',
+  ...[
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+  ],
+])
+
+/** The codes of limits and clocks that the dispatcher has of its own. */
+const BY_CODE: Readonly<Record<string, Code>> = {
+  DODICI_ERR_REQUEST_TIMEOUT: Code.DeadlineExceeded,
+  UND_ERR_ABORTED: Code.Canceled,
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: Code.ResourceExhausted,
+  UND_ERR_HEADERS_OVERFLOW: Code.ResourceExhausted,
+}
+
+/**
+ * @param thrown - an error of the dispatcher, or anything else
+ * @param header - of the request: it says the deadline
+ * @param begun - when the call began, by `performance.now()`
+ */
+export function toConnectError(thrown: unknown, header: Headers, begun: number): ConnectError {
+  if (thrown instanceof ConnectError) return thrown
+  const { code, name, message, http2ErrorCode } = Object(thrown)
+  let status: Code = Code.Internal
+  if (name === 'TimeoutError') status = Code.DeadlineExceeded
+  else if (Object.hasOwn(BY_CODE, code)) status = BY_CODE[code] ?? status
+  else if (typeof http2ErrorCode === 'number') status = BY_HTTP2_ERROR[http2ErrorCode] ?? status
+  else if (UNAVAILABLE.has(code) || thrown instanceof errors.ConnectError) status = Code.Unavailable
+  // A server that meets the deadline first may reset the stream with CANCEL.
+  if (http2ErrorCode === 8 && performance.now() - begun >= toTimeout(header)) status = Code.DeadlineExceeded
+  return new ConnectError(String(message ?? thrown), status, undefined, undefined, thrown)
+}
+
+/** What the server was told. Milliseconds; Infinity: it was told none. */
+function toTimeout(header: Headers): number {
+  const grpc = parseGrpcTimeout(header.get('grpc-timeout'), Number.MAX_SAFE_INTEGER)
+  const connect = parseConnectTimeout(header.get('connect-timeout-ms'), Number.MAX_SAFE_INTEGER)
+  return grpc.timeoutMs ?? connect.timeoutMs ?? Infinity
+}

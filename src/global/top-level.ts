@@ -135,10 +135,18 @@ function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
 type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
 
 /**
- * Performs a request. See the method of the same name of a dispatcher.
+ * Sends a request and resolves when the response's header section has arrived. It follows no redirects and
+ * decompresses nothing, and a status of 400 or more is no error.
  *
- * @param options those of the method; `dispatcher` @default getGlobalDispatcher(); `method` @default 'GET', or 'PUT'
- *   with a body; a `path` replaces that of the URL
+ * @example
+ * const { statusCode, headers, body } = await request('https://localhost:12443/users', { query: { page: 2 } })
+ * console.log(statusCode, await body.json())
+ * @param url where to send it: a string, a URL, or an object of URL parts that has the options as well
+ * @param options those of a dispatcher's `request()`. `method` is `'GET'` by default, or `'PUT'` with a body. `path`
+ *   replaces the URL's path. `dispatcher` is the global dispatcher by default.
+ * @param callback called instead of returning a promise
+ * @returns the status, the headers and the body. Read the body to its end, `dump()` it, or destroy it.
+ * @throws one of `errors`, whose `processed` says whether the server may have acted on the request
  */
 export const request = ((
   url: RequestUrl,
@@ -150,7 +158,13 @@ export const request = ((
     return requestBy(dispatcher, options, callback)
   })) as RequestFunction
 
-/** Writes a response's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
+/**
+ * Sends a request and writes the response's body into the Writable that `factory` returns. It resolves when that has
+ * finished. The options are those of {@link request}.
+ *
+ * @example
+ * await stream('https://localhost:12443/file', { opaque: 'file.bin' }, ({ opaque }) => createWriteStream(opaque))
+ */
 export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
   // As in undici, the options may be missing.
   const [given, factory, callback] = typeof rest[0] === 'function' ? [null, ...rest] : rest
@@ -165,7 +179,10 @@ export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
   })
 }) as StreamFunction
 
-/** A request as a Duplex. See the method of the same name of a dispatcher, and {@link request}. */
+/**
+ * Returns a Duplex: what you write to it is the request's body, and you read from it what `handler` returns, such as the
+ * response's body. The options are those of {@link request}.
+ */
 export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
   const [given, handler] = typeof rest[0] === 'function' ? [null, ...rest] : rest
   const { dispatcher, options } = aim(url, given as Given<PipelineOptions<unknown>>)
@@ -173,7 +190,7 @@ export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
 }) as PipelineFunction
 
 /**
- * Opens a tunnel through the server at `url`. See the method of the same name of a dispatcher, and {@link request}.
+ * Opens a tunnel through the server at `url` with CONNECT (RFC 9113 §8.5). Other options are those of {@link request}.
  *
  * @param options its `path` is the authority to connect to; without one, the tunnel is to the server itself
  */
@@ -190,7 +207,10 @@ export const connect = ((
     return connectBy(dispatcher, { ...options, path: (path ?? '/') as string }, callback)
   })) as ConnectFunction
 
-/** Speaks another protocol on a stream. See the method of the same name of a dispatcher, and {@link request}. */
+/**
+ * Speaks another protocol, such as WebSocket, on a stream (extended CONNECT, RFC 8441), or on a connection of HTTP/1.1.
+ * Other options are those of {@link request}.
+ */
 export const upgrade = ((
   url: RequestUrl,
   given?: Given<UpgradeOptions<unknown>>,

@@ -5,13 +5,17 @@ import { fileDesc, serviceDesc } from '@bufbuild/protobuf/codegenv2'
 import { FileDescriptorProtoSchema, file_google_protobuf_wrappers } from '@bufbuild/protobuf/wkt'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
-import { createTransport } from '../dist/connect.js'
-import { Client } from '../dist/index.js'
 import { readOptions, runMain } from '../scripts/options.mjs'
 import { linesOf } from '../scripts/processes.mjs'
 import { start } from './e2e/children.mjs'
 import { table } from './e2e/print.mjs'
 import { median, pairedRatio } from './e2e/statistics.mjs'
+
+// By its URL: the types of a build aren't there before it is.
+/** @type {{ createTransport(options: object): import('@connectrpc/connect').Transport }} */
+const { createTransport } = await import(new URL('../dist/connect.js', import.meta.url).href)
+/** @type {typeof import('../src/index.ts')} */
+const { Client } = await import(new URL('../dist/index.js', import.meta.url).href)
 
 const help = `Measures the CPU time of calls of connect-es over gRPC, h2c. The clients take turns in this process. Needs the build.
 

@@ -47,9 +47,9 @@ export function toObstacle(
   return (factory ?? null) === null ? null : 'the factory makes the dispatchers of origins'
 }
 
-/** Warns, once, that the origins of an Agent can't share sessions. @param why the end of a sentence */
+/** Warns, once for each reason, that the origins of an Agent can't share sessions. @param why the end of a sentence */
 export function warnOfNoCoalescing(why: string): void {
-  warnOnce('coalesce', DISPATCHER_OPTIONS, `The option coalesce of an Agent has no effect: ${why}`)
+  warnOnce(`coalesce: ${why}`, DISPATCHER_OPTIONS, `The option coalesce of an Agent has no effect: ${why}`)
 }
 
 /** Warns, once, of an option that only an Agent has. */

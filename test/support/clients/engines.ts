@@ -7,6 +7,7 @@ import { DEFAULT_ENGINE, toClientOptions, toConnections, toOrigin } from '../../
 import { CallScheduler } from '../../../src/scheduler/call-scheduler.ts'
 import type { ConnectionEvents } from '../../../src/scheduler/connection-events.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
+import type { SessionFactory } from '../../../src/session/session.ts'
 import type { ClientOptions, DispatchOptions, PoolOptions } from '../../../types/index.ts'
 import { firstOfSample } from '../clocks/sample.ts'
 import { Recorder } from './recorder.ts'
@@ -84,11 +85,17 @@ export class Harness implements ConnectionEvents {
   }
 
   /** With one connection, like a Client, and without a fallback, unless the options say more. */
-  constructor(origin: string, options: PoolOptions = {}, clock: Clock = systemClock) {
+  constructor(
+    origin: string,
+    options: PoolOptions = {},
+    clock: Clock = systemClock,
+    toSession?: SessionFactory,
+  ) {
     const connections = toConnections({ connections: 1, ...options })
     const resolved = toClientOptions({ fallback: null, ...options })
     const memory = new OriginMemory(clock)
-    this.scheduler = new CallScheduler(toOrigin(origin), resolved, connections, clock, memory, this)
+    const where = toOrigin(origin)
+    this.scheduler = new CallScheduler(where, resolved, connections, clock, memory, this, toSession)
   }
 
   /** Dispatches a GET of `/`, or what the options say. */

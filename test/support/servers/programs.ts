@@ -8,6 +8,7 @@ import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 export const PROGRAMS = {
   nghttpd: '--version',
   nginx: '-v',
+  h2o: '--version',
   apache2: '-v',
   go: 'version',
   chromium: '--version',

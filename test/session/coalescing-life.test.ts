@@ -1,0 +1,280 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import { createServer } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, fetch as fetchByDodici, install, Pool, uninstall } from '../../src/index.ts'
+import { MISDIRECTED_AGE, SessionBroker } from '../../src/session/sharing/session-broker.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import { askAgent, toAgent } from '../support/clients/agents.ts'
+import { ENGINES, Harness } from '../support/clients/engines.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
+import { FakeClock } from '../support/clocks/fake-clock.ts'
+import { PATIENT } from '../support/peers/peer-rig.ts'
+import type { NamesOptions, NamesServer } from '../support/servers/shared-names.ts'
+import { startNames, toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
+
+const NAMES = ['a.shared.test', 'b.shared.test', 'c.shared.test']
+const HERE = { '*': ['127.0.0.1'] }
+
+interface Rig {
+  readonly server: NamesServer
+  readonly clock: FakeClock
+  readonly harnesses: readonly Harness[]
+}
+
+/** Three origins of one broker, whose clock is the test's. */
+async function toRig(
+  engine: 'node' | 'wire',
+  options: PoolOptions = {},
+  more: Partial<NamesOptions> = {},
+  wallClock?: () => number,
+): Promise<Rig> {
+  const server = await startNames({ names: NAMES, ...more })
+  const clock = new FakeClock()
+  const broker = new SessionBroker({ origins: 'both', skipDns: false }, clock, wallClock)
+  const connect = { ca: server.ca, lookup: toNamesLookup(HERE) }
+  const harnesses = NAMES.map((name) => {
+    const all = { ...PATIENT, engine, connect, ...options }
+    const harness = new Harness(server.toOrigin(name), all, clock, broker.toSession)
+    onTestFinished(() => harness.scheduler.destroy(null))
+    return harness
+  })
+  return { server, clock, harnesses }
+}
+
+async function ask(harness: Harness | undefined, path = '/'): Promise<Recorder> {
+  const call = dispatch(harness, path)
+  await call.settled
+  return call
+}
+
+function dispatch(harness: Harness | undefined, path: string): Recorder {
+  if (harness === undefined) throw new TypeError('There is no such origin')
+  return harness.dispatch({ path })
+}
+
+function finish({ held }: NamesServer): void {
+  for (const stream of held.splice(0)) {
+    stream.respond({ ':status': 200 })
+    stream.end('late')
+  }
+}
+
+/** Why the sessions of each origin take no more calls. */
+function toReasons({ harnesses }: Rig) {
+  return harnesses.map(({ scheduler }) => scheduler.toSessionStats().map(({ endedFor }) => endedFor))
+}
+
+describe.each(ENGINES)('a session of several origins on engine %s', (engine) => {
+  it('is replaced for its age for all of them, also for those that came late', async () => {
+    const rig = await toRig(engine, { maxSessionAge: 1_000 })
+    const { server, clock, harnesses } = rig
+    const [a, b] = harnesses
+    await ask(a)
+    clock.advance(800)
+    await ask(b)
+    // b's calls go on, so that the session isn't just closed for its idleness.
+    const held = dispatch(b, '/held')
+    await expect.poll(() => server.held.length).toBe(1)
+    clock.advance(201)
+    await expect.poll(() => server.sessions.length).toBe(2)
+    // Each set opens a successor: that is one connection. b's old share lives until its stream has ended, and a's with it.
+    await expect.poll(() => toReasons(rig)).toEqual([['age', null], ['age', null], []])
+    await ask(b)
+    await ask(a)
+    expect(server.sessions).toHaveLength(2)
+    expect(server.seen.slice(-2).map(({ connection }) => connection)).toEqual([1, 1])
+    finish(server)
+    await held.settled
+    expect(held.text).toBe('late')
+  })
+
+  it('has sessionGracePeriod for the streams of all of them', async () => {
+    const { server, clock, harnesses } = await toRig(engine, {
+      ...{ maxSessionAge: 1_000, sessionGracePeriod: 5_000, replaySafe: false },
+    })
+    const [a, b] = harnesses
+    await ask(a)
+    const held = dispatch(b, '/held')
+    await expect.poll(() => server.held.length).toBe(1)
+    // a has no stream on it when it is replaced.
+    await ask(a)
+    clock.advance(1_001)
+    await expect.poll(() => server.sessions.length).toBe(2)
+    await expect.poll(async () => (await ask(a), server.seen.at(-1)?.connection)).toBe(1)
+    clock.advance(5_001)
+    await held.settled
+    expect(held.error).toMatchObject({
+      message: expect.stringContaining('sessionGracePeriod (5000 ms) is over'),
+    })
+  })
+
+  it('has maxSessionRequests for all of them together', async () => {
+    const { server, harnesses } = await toRig(engine, { maxSessionRequests: 8 })
+    for (let i = 0; i < 24; i++) await ask(harnesses[i % 3])
+    const counts = server.sessions.map(
+      (_, at) => server.seen.filter(({ connection }) => connection === at).length,
+    )
+    for (const count of counts) expect(count).toBeLessThanOrEqual(8)
+    expect(server.sessions.length).toBeLessThanOrEqual(5)
+  })
+
+  it('is closed when none of them has used it for keepAliveTimeout', async () => {
+    const rig = await toRig(engine, { keepAliveTimeout: 1_000 })
+    const { server, clock, harnesses } = rig
+    const [a, b] = harnesses
+    await ask(a)
+    await ask(b)
+    clock.advance(900)
+    await ask(b)
+    clock.advance(900)
+    expect(server.sessions[0]?.closed).toBe(false)
+    clock.advance(200)
+    await expect.poll(() => server.sessions[0]?.destroyed).toBe(true)
+    await expect.poll(() => [a, b].map((each) => each?.scheduler.toSessionEnds().idle)).toEqual([1, 1])
+    await ask(b)
+    await ask(a)
+    expect(server.sessions).toHaveLength(2)
+  })
+
+  it('takes an origin again an hour after its 421', async () => {
+    const { server, clock, harnesses } = await toRig(engine)
+    const [a, b] = harnesses
+    await ask(a)
+    server.misdirected.add('b.shared.test')
+    server.server.once('secureConnection', () => server.misdirected.clear())
+    expect((await ask(b)).statuses).toEqual([200])
+    expect(server.sessions).toHaveLength(2)
+    const isGone = async (at: number): Promise<void> => {
+      await expect.poll(() => server.sessions[at]?.destroyed).toBe(true)
+    }
+    server.sessions[1]?.close()
+    await isGone(1)
+    clock.advance(MISDIRECTED_AGE - 1)
+    await ask(b)
+    expect(server.seen.at(-1)?.connection).toBe(2)
+    server.sessions[2]?.close()
+    await isGone(2)
+    clock.advance(1)
+    await ask(b)
+    expect(server.seen.at(-1)?.connection).toBe(0)
+  })
+
+  it('takes no further origin once its certificate has expired', async () => {
+    let isLate = false
+    const certificate = await toNamesCertificate(NAMES, { to: new Date(Date.now() + 3_600_000) })
+    const wallClock = (): number => Date.now() + (isLate ? 3_700_000 : 0)
+    const { server, harnesses } = await toRig(engine, {}, { certificate }, wallClock)
+    const [a, b, c] = harnesses
+    await ask(a)
+    await ask(b)
+    expect(server.sessions).toHaveLength(1)
+    isLate = true
+    await ask(c)
+    await ask(b)
+    expect(server.seen.map(({ connection }) => connection)).toEqual([0, 0, 1, 0])
+  })
+
+  it('counts connectTimeout once for a look-up that hangs', async () => {
+    const lookup: LookupFunction = () => {}
+    const { clock, harnesses } = await toRig(engine, { connect: { lookup }, connectTimeout: 1_000 })
+    const call = dispatch(harnesses[0], '/')
+    clock.advance(1_001)
+    await call.settled
+    expect(call.error).toMatchObject({ name: 'ConnectTimeoutError' })
+  })
+
+  it('that never comes is given up by all of them at the time of the first', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const clock = new FakeClock()
+    const broker = new SessionBroker({ origins: 'both', skipDns: false }, clock)
+    const connect = { lookup: toNamesLookup(HERE) }
+    const calls = NAMES.map((name) => {
+      const options = { ...PATIENT, engine, connect, connectTimeout: 1_000 }
+      const harness = new Harness(`https://${name}:${port}`, options, clock, broker.toSession)
+      onTestFinished(() => harness.scheduler.destroy(null))
+      return harness.dispatch()
+    })
+    onTestFinished(() => void silent.close())
+    await once(silent, 'connection')
+    clock.advance(1_001)
+    await Promise.all(calls.map(({ settled }) => settled))
+    expect(calls.map(({ error }) => error.name)).toEqual(Array(3).fill('ConnectTimeoutError'))
+  })
+
+  it('is told of on its channel, with the session and the origin', async () => {
+    const server = await startNames({ names: NAMES })
+    const messages: unknown[] = []
+    const listen = (message: unknown): void => void messages.push(message)
+    subscribe('dodici:session:coalesced', listen)
+    onTestFinished(() => void unsubscribe('dodici:session:coalesced', listen))
+    const agent = toAgent({ coalesce: true, engine, connect: { ca: server.ca, lookup: toNamesLookup(HERE) } })
+    for (const name of NAMES.slice(0, 2)) await askAgent(agent, server.toOrigin(name))
+    const [first = '', second = ''] = NAMES.map(server.toOrigin)
+    const session = { id: 1, origin: first, openedFor: 'cold', protocol: 'h2' }
+    expect(messages).toEqual([{ session, origin: second, sessionId: 1 }])
+  })
+
+  it('serves fetch: the built-in one by install(), and ours', async () => {
+    const server = await startNames({ names: NAMES })
+    const agent = toAgent({ coalesce: true, engine, connect: { ca: server.ca, lookup: toNamesLookup(HERE) } })
+    install(agent)
+    onTestFinished(uninstall)
+    const byBuiltin = await Promise.all(
+      NAMES.map(async (name) => (await fetch(server.toOrigin(name))).text()),
+    )
+    const byOurs = await Promise.all(
+      NAMES.map(async (name) => (await fetchByDodici(server.toOrigin(name), { dispatcher: agent })).text()),
+    )
+    const expected = NAMES.map((name) => `${name}:${server.port}`)
+    expect([byBuiltin, byOurs]).toEqual([expected, expected])
+    expect(server.sessions).toHaveLength(1)
+  })
+
+  it('tells each call of its own number, and of the connection', async () => {
+    const server = await startNames({ names: NAMES })
+    const agent = toAgent({ coalesce: true, engine, connect: { ca: server.ca, lookup: toNamesLookup(HERE) } })
+    for (const name of NAMES) {
+      const { body } = await agent.request({ origin: server.toOrigin(name), path: '/', method: 'GET' })
+      await body.text()
+      expect(body.connection).toMatchObject({ protocol: 'h2', sessionId: 1, attempts: 1 })
+    }
+  })
+
+  it('takes no new origin while it is full, and none that is opened for its own', async () => {
+    const { server, harnesses } = await toRig(engine, {}, { settings: { maxConcurrentStreams: 1 } })
+    const [a, b] = harnesses
+    const first = dispatch(a, '/held')
+    await expect.poll(() => server.held.length).toBe(1)
+    expect((await ask(b)).text).toBe(`b.shared.test:${server.port}`)
+    expect(server.seen.map(({ connection }) => connection)).toEqual([0, 1])
+    finish(server)
+    await first.settled
+  })
+})
+
+describe('an option coalesce that can have no effect', () => {
+  it.each([
+    { what: 'a connect function', make: () => new Agent({ coalesce: true, connect: () => {} }) },
+    { what: 'socketPath', make: () => new Agent({ coalesce: true, socketPath: '/tmp/none.sock' }) },
+    { what: 'the factory', make: () => new Agent({ coalesce: true, factory: () => new Agent() }) },
+    {
+      what: 'connect.servername',
+      make: () => new Agent({ coalesce: true, connect: { servername: 'a.test' } }),
+    },
+    { what: 'one origin', make: () => new Pool('https://a.test', { ...{ coalesce: true }, connections: 1 }) },
+  ])('is warned of, once: $what', async ({ what, make }) => {
+    const texts: string[] = []
+    const listen = ({ message }: Error): void => void texts.push(message)
+    process.on('warning', listen)
+    onTestFinished(() => void process.off('warning', listen))
+    await make().close()
+    await make().close()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(texts).toEqual([expect.stringMatching(/^The option coalesce of an Agent has no effect: /)])
+    expect(texts[0]).toContain(what)
+  })
+})

@@ -94,7 +94,7 @@ const PARTS = {
 
   async delay(setting) {
     const { child, lines, url } = await startScript('delay-server.mjs', `${DELAY}`)
-    const { latency } = await load(setting, ['-r', '200', '-d', `${setting.seconds}`, url])
+    const { latency } = await load(setting, ['-r', '200', '-D', `${setting.seconds}`, url])
     child.stdin?.end()
     const { value = '' } = await lines.next()
     /** @type {Latency} */
@@ -108,7 +108,7 @@ const PARTS = {
 
   async pause(setting) {
     const { child, url } = await startNghttpd()
-    const running = load(setting, ['-r', '1000', '-m', '5', '-d', `${setting.seconds}`, url])
+    const running = load(setting, ['-r', '1000', '-m', '5', '-D', `${setting.seconds}`, url])
     await setTimeout(setting.seconds * 250)
     child.kill('SIGSTOP')
     await setTimeout(1_000)

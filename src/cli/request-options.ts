@@ -6,6 +6,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Field } from '../protocol/inspect/field-blocks.ts'
 import { HIDDEN, hideUserInfo } from '../protocol/inspect/secrets.ts'
@@ -222,4 +223,23 @@ export async function readOptionFile(option: string, path: string): Promise<Buff
     if (!isSystemError(error)) throw error
     throw new CliError(`${option} can't read '${path}': ${error.message}`, EXIT.usage)
   }
+}
+
+/** An IPv6 host has brackets, as in a URL; its address may have them. */
+const RESOLVE = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5}):(.+)$/
+
+/** The addresses of `--resolve`, by `HOST:PORT` as a URL has them. @throws CliError */
+export function toResolve(entries: readonly string[]): Map<string, readonly string[]> {
+  const resolved = new Map<string, readonly string[]>()
+  for (const entry of entries) {
+    const [, host = '', port = '', list = ''] = RESOLVE.exec(entry) ?? []
+    const addresses = list.split(',').map((address) => address.replace(/^\[(.+)\]$/, '$1'))
+    if (!addresses.every((address) => isIP(address) !== 0)) {
+      const accepted = 'HOST:PORT:ADDRESS with an IP address, or several apart by commas'
+      throw new CliError(`--resolve takes ${accepted}, not '${entry}'`, EXIT.usage)
+    }
+    const url = `http://${host}`
+    resolved.set(`${URL.canParse(url) ? new URL(url).hostname : host}:${Number(port)}`, addresses)
+  }
+  return resolved
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { isIP } from 'node:net'
 import type { EngineName } from '../../../types/engine.ts'
 import type { Field } from '../../protocol/inspect/field-blocks.ts'
 import { CliError, EXIT } from '../cli-error.ts'
@@ -17,6 +16,7 @@ import {
   readTrust,
   toFields,
   toMethod,
+  toResolve,
   toTarget,
 } from '../request-options.ts'
 import type { Terminal } from '../terminal.ts'
@@ -244,22 +244,4 @@ function toEngine(text: string | undefined): EngineName {
   if (text === undefined || text === 'wire') return 'wire'
   if (text === 'node') return 'node'
   throw new CliError(`--engine takes wire or node, not '${text}'`, EXIT.usage)
-}
-
-/** An IPv6 host has brackets, as in a URL; its address may have them. */
-const RESOLVE = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5}):(.+)$/
-
-function toResolve(entries: readonly string[]): Map<string, readonly string[]> {
-  const resolved = new Map<string, readonly string[]>()
-  for (const entry of entries) {
-    const [, host = '', port = '', list = ''] = RESOLVE.exec(entry) ?? []
-    const addresses = list.split(',').map((address) => address.replace(/^\[(.+)\]$/, '$1'))
-    if (!addresses.every((address) => isIP(address) !== 0)) {
-      const accepted = 'HOST:PORT:ADDRESS with an IP address, or several apart by commas'
-      throw new CliError(`--resolve takes ${accepted}, not '${entry}'`, EXIT.usage)
-    }
-    const url = `http://${host}`
-    resolved.set(`${URL.canParse(url) ? new URL(url).hostname : host}:${Number(port)}`, addresses)
-  }
-  return resolved
 }

@@ -41,18 +41,30 @@ export async function isLoopback(url: URL, resolve: Resolve = resolveName): Prom
   if (hostname.startsWith('[') || isIP(hostname) !== 0) return true
   try {
     const addresses = await resolve(hostname)
-    return addresses.every((address) => isLoopbackAuthority(isIP(address) === 6 ? `[${address}]` : address))
+    return addresses.every(isLoopbackAddress)
   } catch {
     // Nothing can be sent to a name without an address. The client says so.
     return true
   }
 }
 
-/** @throws CliError when nothing may be sent */
-export async function requireConsent(url: URL, isAgreed: boolean, terminal: Terminal): Promise<void> {
-  const consent = toConsent(await isLoopback(url), isAgreed, !isAgreed && terminal.canAsk)
+function isLoopbackAddress(address: string): boolean {
+  return isLoopbackAuthority(isIP(address) === 6 ? `[${address}]` : address)
+}
+
+/** @param addresses in place of those that the host has; null for none @throws CliError when nothing may be sent */
+export async function requireConsent(
+  url: URL,
+  addresses: readonly string[] | null,
+  isAgreed: boolean,
+  terminal: Terminal,
+): Promise<void> {
+  // What counts is where it goes: an address in place of the name's.
+  const isHere = addresses === null ? await isLoopback(url) : addresses.every(isLoopbackAddress)
+  const consent = toConsent(isHere, isAgreed, !isAgreed && terminal.canAsk)
   if (consent === 'send') return
-  const warning = `${url.host} isn't this machine: a load may harm it, and those who use it.`
+  const host = addresses === null ? url.host : `${url.host} (${addresses.join(', ')})`
+  const warning = `${host} isn't this machine: a load may harm it, and those who use it.`
   if (consent === 'warn') {
     terminal.warn(`dodici load: ${warning}`)
     return

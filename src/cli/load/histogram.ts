@@ -119,6 +119,13 @@ export class Histogram {
     return this.#max
   }
 
+  /** Each bucket that has any, by its middle: milliseconds, and how many. The shortest and the longest are exact. */
+  *entries(): Generator<readonly [duration: number, count: number]> {
+    for (const [bucket, count] of this.#counts.entries()) {
+      if (count > 0) yield [Math.min(this.#max, Math.max(this.#min, toMiddle(bucket))), count]
+    }
+  }
+
   /** Null when nothing was recorded. */
   toSummary(): LatencySummary | null {
     if (this.#total === 0) return null

@@ -14,8 +14,10 @@ import type { ByteCount } from './wire-bytes.ts'
 /** All that a load is to do. Durations in milliseconds. */
 export interface LoadSpec {
   readonly origin: string
-  /** With the query. */
-  readonly path: string
+  /** With their queries; they are asked in turn. */
+  readonly paths: readonly string[]
+  /** Where to connect in place of the origin's host; null: there. */
+  readonly address: { readonly addresses: readonly string[]; readonly port: number } | null
   readonly method: string
   /** Names and values in turn. */
   readonly headers: readonly string[]
@@ -73,6 +75,8 @@ export interface LoadFigures {
   readonly unsent: number
   /** The most requests that were due and waited for a stream at the same time. */
   readonly mostWaiting: number
+  /** With a rate: requests that the client itself sent late, although a stream was free. */
+  readonly sentLate: number
   /** Requests that had not ended when the load was cut. */
   readonly unfinished: number
 }
@@ -82,6 +86,8 @@ export interface ThreadResult extends LoadFigures {
   readonly tally: TallyData
   /** On its connections, without TLS. */
   readonly bytes: ByteCount
+  /** The share of the time in which its event loop was busy, from 0 to 1. */
+  readonly utilization: number
 }
 
 /** Divides the work among the threads. */

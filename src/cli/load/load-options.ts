@@ -4,15 +4,20 @@
  * @module
  */
 
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { isSystemError } from '../certificates/cache-folder.ts'
 import { CliError, EXIT } from '../cli-error.ts'
-import { HELP, parseOptions, toDuration, toInteger, toOptionsHelp } from '../options.ts'
+import { HELP, parseOptions, toDuration, toInteger } from '../options.ts'
 import {
   hasField,
   REQUEST_OPTIONS,
   readData,
+  readOptionFile,
   readTrust,
   toFields,
   toMethod,
+  toResolve,
   toTarget,
 } from '../request-options.ts'
 import type { LoadSpec } from './load-job.ts'
@@ -31,42 +36,71 @@ const DEFAULT_DURATION = 10_000
 /** Milliseconds. */
 const DEFAULT_TIMEOUT = 10_000
 
-const { request, header, data, h2c, insecure, ca } = REQUEST_OPTIONS
+const { request, header, data, h2c, insecure, ca, cert, key } = REQUEST_OPTIONS
 
 const OPTIONS = {
-  sessions: { type: 'string', short: 'c', value: 'N', help: 'connections; 1' },
-  streams: { type: 'string', short: 'm', value: 'N', help: 'requests at a time on each; 100' },
-  requests: { type: 'string', short: 'n', value: 'N', help: 'how many requests' },
-  duration: { type: 'string', short: 'd', value: 'TIME', help: 'for how long; 10s, without -n' },
-  rate: { type: 'string', short: 'r', value: 'N', help: 'N requests a second, at fixed times' },
-  workers: { type: 'string', short: 'w', value: 'N', help: 'threads; 1' },
-  'warm-up': { type: 'string', value: 'TIME', help: 'send for so long before it counts' },
-  timeout: { type: 'string', value: 'TIME', help: 'of each request; 10s' },
+  sessions: { type: 'string', short: 'c', value: 'N', aliases: ['clients'], help: '' },
+  streams: { type: 'string', short: 'm', value: 'N', aliases: ['max-concurrent-streams'], help: '' },
+  requests: { type: 'string', short: 'n', value: 'N', help: '' },
+  duration: { type: 'string', short: 'D', value: 'TIME', help: '' },
+  rate: { type: 'string', short: 'r', value: 'N', help: '' },
+  workers: { type: 'string', short: 'w', value: 'N', help: '' },
+  threads: { type: 'string', short: 't', value: 'N', help: '' },
+  'warm-up': { type: 'string', value: 'TIME', aliases: ['warm-up-time'], help: '' },
+  timeout: { type: 'string', value: 'TIME', help: '' },
   request,
   header,
-  // -d is the duration here.
-  data: { ...data, short: 'D' },
+  data,
+  'input-file': { type: 'string', short: 'i', value: 'FILE', help: '' },
+  'connect-to': { type: 'string', value: 'HOST:PORT', help: '' },
+  resolve: { type: 'string', value: 'HOST:PORT:ADDRESS', multiple: true, help: '' },
   h2c,
   insecure,
   ca,
-  json: { type: 'boolean', help: 'the report as JSON' },
-  chart: { type: 'string', value: 'FILE', help: 'draw the latencies as an SVG' },
-  yes: { type: 'boolean', short: 'y', help: "send to what isn't this machine" },
+  cert,
+  key,
+  fail: { type: 'boolean', short: 'f', help: '' },
+  'fail-above': { type: 'string', value: 'PERCENT', help: '' },
+  json: { type: 'boolean', help: '' },
+  chart: { type: 'string', value: 'FILE', help: '' },
+  hdr: { type: 'string', value: 'FILE', help: '' },
+  yes: { type: 'boolean', short: 'y', help: '' },
   ...HELP,
 } as const
 
+/** 80 columns and 24 lines at most. */
 export const HELP_TEXT = `Sends many requests over HTTP/2, and reports how fast the responses are.
 
-Usage: dodici load [OPTIONS] URL
+Usage: dodici load [OPTIONS] URL...   of one origin, which are asked in turn
 
-${toOptionsHelp(OPTIONS)}
-TIME is 10, 10s, 500ms or 2m. Ctrl-C ends it with what it has.`
+  -c, --sessions N              connections; 1
+  -m, --streams N               requests at a time on each; 100
+  -n, --requests N              how many requests
+  -D, --duration TIME           for how long: 10, 500ms, 2m; 10s, without -n
+  -r, --rate N                  N requests a second, at fixed times
+  -w, --workers N, -t, --threads N  threads; 1
+      --warm-up TIME            send for so long before it counts
+      --timeout TIME            of each request; 10s
+  -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
+  -d, --data DATA|@FILE|@-      the body of each request
+  -i, --input-file FILE         URLs, one a line
+      --connect-to HOST:PORT, --resolve HOST:PORT:ADDRESS
+      --h2c                     no TLS: HTTP/2 by prior knowledge
+  -k, --insecure, --ca FILE, --cert FILE, --key FILE           TLS
+  -f, --fail, --fail-above PERCENT  exit code 8 for other statuses than 2xx, 3xx
+      --json, --chart FILE, --hdr FILE  as JSON; an SVG; a log of HdrHistogram
+  -y, --yes                     send to what isn't this machine
+  -h, --help                    show this help; Ctrl-C ends with what there is`
 
 /** What the command line asks for. */
 export interface LoadOptions {
   readonly url: URL
   readonly spec: LoadSpec
   readonly isJson: boolean
+  /** The share of responses that may have another status than 2xx and 3xx, from 0 to 1; null: any. */
+  readonly mayFail: number | null
+  /** The file for the log of HdrHistogram; null for none. */
+  readonly hdr: string | null
   /** The file for the chart; null for none. */
   readonly chart: string | null
   /** The user has agreed to send to other machines. */
@@ -86,11 +120,18 @@ export async function readLoadOptions(
 ): Promise<LoadOptions | null> {
   const { options, positionals } = parseOptions(args, OPTIONS)
   if (options.help) return null
-  const [word, ...rest] = positionals
-  if (word === undefined || rest.length > 0) {
-    throw new CliError(`takes one URL, not ${positionals.length}`, EXIT.usage)
-  }
-  const { url, authorization } = toTarget(word, options.h2c)
+  const words = [...positionals, ...(await readInputFile(options['input-file']))]
+  const [target, ...others] = words.map((word) => toTarget(word, options.h2c))
+  if (target === undefined) throw new CliError('a URL is missing', EXIT.usage)
+  const { url, authorization } = target
+  const stray = others.find(
+    (other) => other.url.origin !== url.origin || other.authorization !== authorization,
+  )
+  if (stray !== undefined)
+    throw new CliError(
+      `the URLs have one origin and one user: not ${url.origin} and ${stray.url.origin}`,
+      EXIT.usage,
+    )
   const fields = toFields(options.header)
   const secret = authorization !== null && !hasField(fields, 'authorization')
   const headers = [...fields.flat(), ...(secret ? ['authorization', authorization] : [])]
@@ -98,9 +139,60 @@ export async function readLoadOptions(
   const amounts = toAmounts(options)
   const trust = await readTrust(options)
   const body = options.data === undefined ? null : await readData(options.data, input)
-  const { origin, pathname, search } = url
-  const spec = { ...amounts, origin, path: pathname + search, method, headers, body, trust }
-  return { url, spec, isJson: options.json, chart: options.chart ?? null, isAgreed: options.yes }
+  const paths = [target, ...others].map(({ url: { pathname, search } }) => pathname + search)
+  const address = await toAddress(url, options['connect-to'], options.resolve)
+  const spec = { ...amounts, origin: url.origin, paths, address, method, headers, body, trust }
+  return {
+    url,
+    spec,
+    isJson: options.json,
+    chart: options.chart ?? null,
+    hdr: options.hdr ?? null,
+    mayFail: toShare(options.fail, options['fail-above']),
+    isAgreed: options.yes,
+  }
+}
+
+/** One URL a line. Empty lines, and those that begin with `#`, are none. */
+async function readInputFile(path: string | undefined): Promise<string[]> {
+  if (path === undefined) return []
+  const lines = (await readOptionFile('--input-file', path)).toString().split(/\r?\n/)
+  return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+function toShare(fails: boolean, above: string | undefined): number | null {
+  if (above === undefined) return fails ? 0 : null
+  const percent = /^\d{1,3}(\.\d{1,6})?$/.test(above) ? Number(above) : Number.NaN
+  if (percent >= 0 && percent <= 100) return percent / 100
+  throw new CliError(`--fail-above takes a share from 0 to 100 percent, not '${above}'`, EXIT.usage)
+}
+
+const CONNECT_TO = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/
+
+/** Where to connect in place of the URL's host; null: there. @throws CliError */
+async function toAddress(
+  url: URL,
+  connectTo: string | undefined,
+  resolve: readonly string[],
+): Promise<LoadSpec['address']> {
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  if (connectTo === undefined) {
+    const addresses = toResolve(resolve).get(`${url.hostname}:${port}`)
+    return addresses === undefined ? null : { addresses, port }
+  }
+  if (resolve.length > 0) throw new CliError('--connect-to and --resolve exclude each other', EXIT.usage)
+  const [, bracketed = '', given = String(port)] = CONNECT_TO.exec(connectTo) ?? []
+  const host = bracketed.replace(/^\[(.+)\]$/, '$1')
+  if (host === '') throw new CliError(`--connect-to takes HOST or HOST:PORT, not '${connectTo}'`, EXIT.usage)
+  const at = toInteger('--connect-to HOST:PORT', given, 1, 65_535)
+  if (isIP(host) !== 0) return { addresses: [host], port: at }
+  try {
+    const found = await lookup(host, { all: true })
+    return { addresses: found.map(({ address }) => address), port: at }
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+    throw new CliError(`--connect-to ${host} can't be resolved: ${error.code}`, EXIT.dns)
+  }
 }
 
 type Amounts = Pick<
@@ -115,6 +207,7 @@ function toAmounts(
       | 'sessions'
       | 'streams'
       | 'workers'
+      | 'threads'
       | 'requests'
       | 'duration'
       | 'rate'
@@ -122,7 +215,10 @@ function toAmounts(
       | 'warm-up']: string | undefined
   },
 ): Amounts {
-  const count = (name: 'sessions' | 'streams' | 'workers' | 'requests' | 'rate', most: number) => {
+  const count = (
+    name: 'sessions' | 'streams' | 'workers' | 'threads' | 'requests' | 'rate',
+    most: number,
+  ) => {
     const text = options[name]
     return text === undefined ? null : toInteger(`--${name}`, text, 1, most)
   }
@@ -133,7 +229,7 @@ function toAmounts(
   const requests = count('requests', MAX_REQUESTS)
   const sessions = count('sessions', MAX_SESSIONS) ?? 1
   const streams = count('streams', MAX_STREAMS) ?? DEFAULT_STREAMS
-  const workers = count('workers', MAX_WORKERS) ?? 1
+  const workers = count('workers', MAX_WORKERS) ?? count('threads', MAX_WORKERS) ?? 1
   if (workers > sessions) {
     throw new CliError(
       `--workers ${workers} needs as many sessions: --sessions ${workers} or more, not ${sessions}`,

@@ -42,6 +42,9 @@ export interface LoadOutcome extends LoadFigures {
 /** A session that has just failed may fail the next requests as soon. Milliseconds. */
 const REST_AFTER_ERRORS = 1
 
+/** A request that is sent so much after it was due is late. Milliseconds. */
+const LATE = 1
+
 /** `open`: requests are sent. `draining`: those that were sent are waited for. */
 type RunState = 'open' | 'draining' | 'closed'
 
@@ -84,7 +87,7 @@ class Slot implements DispatchHandler {
  * next. With one it is an open loop: what is due while all places are taken waits for one, as a number.
  */
 export class LoadRun {
-  readonly #options: DispatchOptions
+  readonly #options: readonly DispatchOptions[]
   readonly #clock: Clock
   readonly #begun: number
   readonly #endAt: number
@@ -99,6 +102,9 @@ export class LoadRun {
   #state: RunState = 'open'
   #sent = 0
   #inFlight = 0
+  /** Which of the options is next. */
+  #turn = 0
+  #sentLate = 0
   #elapsed = 0
   #inTime = 0
   #mostWaiting = 0
@@ -116,9 +122,9 @@ export class LoadRun {
   /**
    * Begins.
    *
-   * @param options of every request. The senders may be asked for them any number of times
+   * @param options of the requests, in turn. The senders may be asked for them any number of times
    */
-  constructor(lanes: readonly Lane[], options: DispatchOptions, plan: LoadPlan, clock: Clock) {
+  constructor(lanes: readonly Lane[], options: readonly DispatchOptions[], plan: LoadPlan, clock: Clock) {
     this.#options = options
     this.#clock = clock
     const now = clock.now()
@@ -222,9 +228,11 @@ export class LoadRun {
   #send(slot: Slot, due: number, now: number): void {
     slot.due = due
     slot.sent = now
+    const options = this.#options[this.#turn]
+    this.#turn = this.#turn + 1 === this.#options.length ? 0 : this.#turn + 1
     this.#sent++
     this.#inFlight++
-    slot.sender.dispatch(this.#options, slot)
+    if (options !== undefined) slot.sender.dispatch(options, slot)
   }
 
   #takeFree(): Slot | null {
@@ -246,7 +254,12 @@ export class LoadRun {
     this.#sendAt = at
     this.#sendAlarm = this.#clock.after(Math.max(0, at - now), () => {
       this.#sendAlarm = null
-      this.#fill(this.#clock.now())
+      const now = this.#clock.now()
+      const { length } = this.#free
+      // What is late here waited for this thread, and for no stream.
+      if (this.#pacer !== null && this.#firstFree < length && this.#state === 'open')
+        this.#sentLate += Math.max(0, this.#toDue(now - LATE) - this.#sent)
+      this.#fill(now)
     })
   }
 
@@ -277,6 +290,7 @@ export class LoadRun {
       inTime: this.#inTime,
       unsent,
       mostWaiting: Math.max(this.#mostWaiting, unsent),
+      sentLate: this.#sentLate,
       unfinished: this.#inFlight,
     })
   }

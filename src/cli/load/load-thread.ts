@@ -24,7 +24,7 @@ const PROGRESS_INTERVAL = 100
 export class LoadThread {
   readonly #job: LoadJob
   readonly #port: MessagePort
-  readonly #options: DispatchOptions
+  readonly #options: readonly DispatchOptions[]
   #run: LoadRun | null = null
   readonly #cut = new AbortController()
   #onStart: () => void = noop
@@ -35,9 +35,9 @@ export class LoadThread {
   constructor(job: LoadJob, port: MessagePort) {
     this.#job = job
     this.#port = port
-    const { path, method, body } = job
+    const { paths, method, body } = job
     // Read by each request, and never changed. A body is sent as it is, and not copied.
-    this.#options = { path, method, headers: [...job.headers], body }
+    this.#options = paths.map((path) => ({ path, method, headers: [...job.headers], body }))
     port.on('message', (order: LoadOrder) => this.#obey(order))
   }
 
@@ -50,8 +50,10 @@ export class LoadThread {
       await this.#started
       await this.#warmUp(sessions)
       const before = bytes.read()
+      const loop = performance.eventLoopUtilization()
       const outcome = await this.#measure(sessions)
-      const result = toResult(outcome, before, bytes.read())
+      const { utilization } = performance.eventLoopUtilization(loop)
+      const result = toResult(outcome, utilization, before, bytes.read())
       await sessions.destroy()
       this.#tell({ type: 'done', result })
     } catch (error) {
@@ -108,8 +110,13 @@ function toFailed(error: unknown, timeout: number): LoadNews {
   return { type: 'failed', message, exitCode }
 }
 
-function toResult(outcome: LoadOutcome, before: ByteCount, after: ByteCount): ThreadResult {
+function toResult(
+  outcome: LoadOutcome,
+  utilization: number,
+  before: ByteCount,
+  after: ByteCount,
+): ThreadResult {
   const { tally, ...figures } = outcome
   const bytes = { received: after.received - before.received, sent: after.sent - before.sent }
-  return { ...figures, tally: tally.toData(), bytes }
+  return { ...figures, tally: tally.toData(), bytes, utilization }
 }

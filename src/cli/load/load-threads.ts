@@ -15,6 +15,8 @@ export interface LoadResult extends LoadFigures {
   readonly tally: Tally
   /** On the connections, without TLS. */
   readonly bytes: ByteCount
+  /** The share of the time in which the busiest thread's event loop was busy, from 0 to 1. */
+  readonly utilization: number
   /** Streams of each session, as the peer allows. */
   readonly streams: number
   /** Ended before its time, by the user. */
@@ -93,6 +95,8 @@ function toTotal(results: readonly ThreadResult[]) {
     inTime: toSum(results, ({ inTime }) => inTime),
     unsent: toSum(results, ({ unsent }) => unsent),
     mostWaiting: toSum(results, ({ mostWaiting }) => mostWaiting),
+    sentLate: toSum(results, ({ sentLate }) => sentLate),
+    utilization: Math.max(0, ...results.map(({ utilization }) => utilization)),
     unfinished: toSum(results, ({ unfinished }) => unfinished),
     bytes: {
       received: toSum(results, ({ bytes }) => bytes.received),

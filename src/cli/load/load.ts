@@ -13,12 +13,13 @@ import type { Command } from '../command.ts'
 import type { Terminal } from '../terminal.ts'
 import { toChart } from './chart.ts'
 import { requireConsent } from './consent.ts'
+import { toHdrLog } from './hdr-log.ts'
 import type { LoadOptions } from './load-options.ts'
 import { HELP_TEXT, readLoadOptions } from './load-options.ts'
 import type { LoadProgress, LoadResult } from './load-threads.ts'
 import { LoadThreads } from './load-threads.ts'
 import { toJsonReport } from './report-json.ts'
-import { toCount, toFailures, toTextReport } from './report-text.ts'
+import { toCount, toFailedShare, toFailures, toTextReport } from './report-text.ts'
 
 /** Milliseconds. */
 const STATUS_INTERVAL = 1_000
@@ -28,7 +29,7 @@ const CLEAR_REST = '\u001b[K'
 
 export const load: Command = {
   name: 'load',
-  synopsis: 'URL',
+  synopsis: 'URL...',
   summary: 'send many requests, and measure',
   help: HELP_TEXT,
   run,
@@ -40,12 +41,20 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
     terminal.print(HELP_TEXT)
     return EXIT.ok
   }
-  await requireConsent(options.url, options.isAgreed, terminal)
+  await requireConsent(options.url, options.spec.address?.addresses ?? null, options.isAgreed, terminal)
+  const beganAt = Date.now()
   const result = await measure(options, terminal)
-  const { url, spec, isJson, chart } = options
+  const { url, spec, isJson, chart, hdr, mayFail } = options
   terminal.print(isJson ? toJsonReport(url, spec, result) : toTextReport(url, spec, result))
-  if (chart !== null) await writeChart(chart, toChart(url, spec, result))
+  if (chart !== null) await writeFileOf('--chart', chart, toChart(url, spec, result))
+  if (hdr !== null) await writeFileOf('--hdr', hdr, toHdrLog(result.tally.latency, beganAt, result.lasted))
   if (result.isInterrupted) return EXIT.interrupted
+  const share = toFailedShare(result)
+  if (mayFail !== null && share > mayFail)
+    throw new CliError(
+      `${(share * 100).toFixed(2)} % of the requests had no 2xx or 3xx response`,
+      EXIT.status,
+    )
   return toFailures(result) > 0 || result.lostWorkers.length > 0 ? EXIT.load : EXIT.ok
 }
 
@@ -89,11 +98,11 @@ function showProgress(threads: LoadThreads, terminal: Terminal): () => void {
   }
 }
 
-async function writeChart(path: string, chart: string): Promise<void> {
+async function writeFileOf(option: string, path: string, text: string): Promise<void> {
   try {
-    await writeFile(path, chart)
+    await writeFile(path, text)
   } catch (error) {
     if (!isSystemError(error)) throw error
-    throw new CliError(`--chart can't write '${path}': ${error.message}`, EXIT.write)
+    throw new CliError(`${option} can't write '${path}': ${error.message}`, EXIT.write)
   }
 }

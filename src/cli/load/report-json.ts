@@ -7,7 +7,7 @@
 import type { LatencySummary } from './histogram.ts'
 import type { LoadSpec } from './load-job.ts'
 import type { LoadResult } from './load-threads.ts'
-import { toResponseRate, toStatuses } from './report-text.ts'
+import { isClientLimit, toResponseRate, toShownUrl, toStatuses } from './report-text.ts'
 
 /** Latencies are in milliseconds, with microseconds as fractions. */
 const PRECISION = 1_000
@@ -18,7 +18,7 @@ export function toJsonReport(url: URL, spec: LoadSpec, result: LoadResult): stri
   const { width, counts } = tally.series.toData()
   const report = {
     schema: 1,
-    url: url.href,
+    url: toShownUrl(url),
     method: spec.method,
     sessions: spec.sessions,
     streams: result.streams,
@@ -35,6 +35,9 @@ export function toJsonReport(url: URL, spec: LoadSpec, result: LoadResult): stri
     unsent: result.unsent,
     mostWaiting: result.mostWaiting,
     unfinished: result.unfinished,
+    sentLate: result.sentLate,
+    utilization: toRounded(result.utilization),
+    isClientLimit: isClientLimit(spec, result),
     bytes: { bodies: tally.bodyBytes, received: bytes.received, sent: bytes.sent },
     latency: toFigures(tally.latency.toSummary()),
     serviceTime: toFigures(tally.service.toSummary()),

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { SecretFilter } from '../../protocol/inspect/secrets.ts'
 import { toPrintable } from '../terminal.ts'
 import type { LatencySummary } from './histogram.ts'
 import type { LoadSpec } from './load-job.ts'
@@ -31,6 +32,36 @@ export function toResponseRate({ inTime, elapsed }: LoadResult): number {
   return elapsed === 0 ? 0 : (inTime / elapsed) * 1_000
 }
 
+/** Above this share of its time, a thread has none left. */
+const MAX_UTILIZATION = 0.9
+
+/** Of more late requests than this share, the figures are the client's. */
+const MAX_LATE = 0.01
+
+/**
+ * Whether the figures are those of the client, and not of the server. With a rate, a thread polls the clock: what counts
+ * is what it sent late.
+ */
+export function isClientLimit({ rate }: LoadSpec, { sentLate, tally, utilization }: LoadResult): boolean {
+  if (rate === null) return utilization > MAX_UTILIZATION
+  return sentLate > MAX_LATE * (tally.responses + tally.failures)
+}
+
+/** Responses with another status than 2xx and 3xx, and requests that failed: their share of all, from 0 to 1. */
+export function toFailedShare(result: LoadResult): number {
+  const good = toStatuses(result).reduce(
+    (sum, [status, count]) => sum + (status >= 200 && status < 400 ? count : 0),
+    0,
+  )
+  const all = result.tally.responses + result.tally.failures
+  return all === 0 ? 1 : 1 - good / all
+}
+
+/** The URL without its secrets. */
+export function toShownUrl({ href }: URL): string {
+  return new SecretFilter(false, []).toShownText(href)
+}
+
 /** Of the requests that failed. */
 export function toFailures({ tally }: LoadResult): number {
   return tally.failures
@@ -48,7 +79,7 @@ function toTitle(url: URL, { method, sessions, workers, rate }: LoadSpec, result
     ...(rate === null ? [] : [`${toCount(rate)} requests/s`]),
     `${(result.elapsed / 1_000).toFixed(2)} s`,
   ]
-  return `${method} ${toPrintable(url.href)}\n${parts.join(', ')}`
+  return `${method} ${toPrintable(toShownUrl(url))}\n${parts.join(', ')}`
 }
 
 function toCounts(result: LoadResult): string[] {
@@ -96,10 +127,21 @@ function toCells({ p50, p90, p99, p999, max, mean, stddev }: LatencySummary): st
   return [p50, p90, p99, p999, max, mean, stddev].map(toMillis)
 }
 
+function toLimitNote({ rate, sessions, workers }: LoadSpec, { sentLate, utilization }: LoadResult): string {
+  const why =
+    rate === null
+      ? `a thread was busy for ${Math.floor(utilization * 100)} % of the time`
+      : `${toPlural(sentLate, 'request')} went out more than 1 ms late, with a stream free`
+  const more =
+    workers < sessions ? `--workers ${workers + 1}` : `--sessions ${sessions + 1} --workers ${workers + 1}`
+  return `The client is the limit: ${why}. Try ${more}.`
+}
+
 /** What a reader has to know to judge the figures. */
 function toNotes(spec: LoadSpec, result: LoadResult): string[] {
   const { unsent, unfinished, mostWaiting, streams, lostWorkers } = result
   const notes: string[] = []
+  if (isClientLimit(spec, result)) notes.push(toLimitNote(spec, result))
   if (streams < spec.streams) notes.push(`The server allows ${toPlural(streams, 'stream')} a session.`)
   if (mostWaiting > 0) {
     notes.push(`At most ${toPlural(mostWaiting, 'request')} waited for a free stream at the same time.`)

@@ -4,10 +4,12 @@
  * @module
  */
 
-import type { ClientOptions } from '../../../types/client.ts'
+import type { ClientOptions, Connector } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
+import { noop } from '../../core/noop.ts'
 import type { Client } from '../../index.ts'
+import { dial, toNoFacts } from '../inspect/dial.ts'
 import type { LoadJob } from './load-job.ts'
 import type { Lane, Sender } from './load-run.ts'
 
@@ -60,7 +62,11 @@ export class Sessions {
    * @param signal gives up
    * @throws the error of a request
    */
-  static async open(job: LoadJob, options: DispatchOptions, signal: AbortSignal): Promise<Sessions> {
+  static async open(
+    job: LoadJob,
+    options: readonly DispatchOptions[],
+    signal: AbortSignal,
+  ): Promise<Sessions> {
     const { Client } = await import('../../index.ts')
     const clients = Array.from({ length: job.sessions }, () => new Client(job.origin, toClientOptions(job)))
     const destroy = async (): Promise<void> => void (await Promise.all(clients.map(end)))
@@ -69,8 +75,10 @@ export class Sessions {
       // It may have come while the client was loaded.
       signal.throwIfAborted()
       const [first, ...others] = clients
-      if (first !== undefined) await FirstRequest.send(first, options)
-      await Promise.all(others.map((client) => FirstRequest.send(client, options)))
+      const [request] = options
+      if (first === undefined || request === undefined) throw new Error('a job has a session and a request')
+      await FirstRequest.send(first, request)
+      await Promise.all(others.map((client) => FirstRequest.send(client, request)))
     } catch (error) {
       await destroy()
       throw error
@@ -90,10 +98,25 @@ function end(client: Client): Promise<void> {
   return client.destroy()
 }
 
-function toClientOptions({ trust, timeout }: LoadJob): ClientOptions {
+/** Connects to other addresses than the origin's. */
+function toConnector({ address, origin, trust }: LoadJob): Connector | null {
+  if (address === null) return null
+  const { hostname, protocol } = new URL(origin)
+  const target = {
+    hostname: hostname.replace(/^\[(.+)\]$/, '$1'),
+    isTls: protocol === 'https:',
+    unixSocket: null,
+    trust,
+    ...address,
+  }
+  return ({ signal }) => dial(target, toNoFacts(), noop, signal ?? new AbortController().signal)
+}
+
+function toClientOptions(job: LoadJob): ClientOptions {
+  const { trust, timeout } = job
   return {
     engine: 'wire',
-    connect: trust,
+    connect: toConnector(job) ?? trust,
     fallback: null,
     connectTimeout: timeout,
     requestTimeout: timeout,

@@ -58,7 +58,7 @@ describe('dodici load', () => {
 
   it('sends method, fields and body', async () => {
     const server = await startFaults()
-    const args = ['-n', '2', '-m', '1', '-X', 'PUT', '-H', 'X-A: b', '-D', 'some data']
+    const args = ['-n', '2', '-m', '1', '-X', 'PUT', '-H', 'X-A: b', '-d', 'some data']
     expect(await load(...args, `${server.origin}/a?b`)).toMatchObject({ code: 0 })
     expect(server.counts).toEqual({ 'PUT /a?b': 3 })
     for (const { text, headers } of server.requests) {
@@ -79,7 +79,7 @@ describe('dodici load', () => {
 
   it('ends with the duration', async () => {
     const { origin } = await startFaults()
-    const { code, report } = await load('-d', '300ms', '-m', '2', '--warm-up', '50ms', origin)
+    const { code, report } = await load('-D', '300ms', '-m', '2', '--warm-up', '50ms', origin)
     expect(code).toBe(0)
     expect(report).toMatchObject({ seconds: 0.3, failures: 0, unsent: 0 })
     expect(report.responses).toBeGreaterThan(0)
@@ -200,7 +200,7 @@ describe('dodici load', () => {
   it('on a terminal shows its progress, and at Ctrl-C reports what it has', async () => {
     const { origin } = await startFaults()
     const ctrlC = new AbortController()
-    const { code, stdout, stderr } = await runHere(['load', '-d', '1h', '-m', '2', origin], {
+    const { code, stdout, stderr } = await runHere(['load', '-D', '1h', '-m', '2', origin], {
       stderrIsTTY: true,
       ctrlC: ctrlC.signal,
       onStderr: (text) => (text.includes('requests/s') ? ctrlC.abort() : undefined),

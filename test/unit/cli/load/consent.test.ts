@@ -75,24 +75,26 @@ function toTerminal(typed: string | null) {
 describe('a load to another machine', () => {
   it.each(['y\n', 'Y\r\n', 'yes\n'])('is sent when the user types %j', async (typed) => {
     const { terminal, said } = toTerminal(typed)
-    await requireConsent(URL_OF_OTHERS, false, terminal)
+    await requireConsent(URL_OF_OTHERS, null, false, terminal)
     expect(said.stderr).toMatch(/^example\.com isn't this machine.*\nMay it be sent\? \(y\/N\) $/)
   })
 
   it.each(['\n', 'n\n', 'yep\n'])('is not sent when the user types %j', async (typed) => {
     const { terminal } = toTerminal(typed)
-    await expect(requireConsent(URL_OF_OTHERS, false, terminal)).rejects.toMatchObject({ exitCode: 2 })
+    await expect(requireConsent(URL_OF_OTHERS, null, false, terminal)).rejects.toMatchObject({ exitCode: 2 })
   })
 
   it('is not sent when there is no user to ask', async () => {
     const { terminal, said } = toTerminal(null)
-    await expect(requireConsent(URL_OF_OTHERS, false, terminal)).rejects.toThrow(/Nothing was sent.*--yes/)
+    await expect(requireConsent(URL_OF_OTHERS, null, false, terminal)).rejects.toThrow(
+      /Nothing was sent.*--yes/,
+    )
     expect(said.stderr).toBe('')
   })
 
   it('is sent with a warning when the user has agreed before', async () => {
     const { terminal, said } = toTerminal(null)
-    await requireConsent(URL_OF_OTHERS, true, terminal)
+    await requireConsent(URL_OF_OTHERS, null, true, terminal)
     expect(said.stderr).toMatch(/^dodici load: example\.com isn't this machine.*\n$/)
   })
 })

@@ -20,10 +20,13 @@ describe('the options of a load', () => {
     expect(rest).toEqual({
       isJson: false,
       chart: null,
+      hdr: null,
+      mayFail: null,
       isAgreed: false,
       spec: {
         origin: 'http://localhost:12080',
-        path: '/a?b=c',
+        paths: ['/a?b=c'],
+        address: null,
         method: 'GET',
         headers: [],
         body: null,
@@ -64,7 +67,7 @@ describe('the options of a load', () => {
       'A: b',
       '-H',
       'a:c',
-      '-D',
+      '-d',
       'text',
       '-k',
       '--json',
@@ -72,11 +75,12 @@ describe('the options of a load', () => {
       'a.svg',
       '-y',
     ]
-    const { spec, ...rest } = await read(...amounts, ...request, '-d', '1m', '--h2c', 'localhost:12080')
+    const { spec, ...rest } = await read(...amounts, ...request, '-D', '1m', '--h2c', 'localhost:12080')
     expect(rest).toMatchObject({ isJson: true, chart: 'a.svg', isAgreed: true })
     expect(spec).toEqual({
       origin: 'http://localhost:12080',
-      path: '/',
+      paths: ['/'],
+      address: null,
       method: 'PUT',
       headers: ['A', 'b', 'a', 'c'],
       body: Buffer.from('text'),
@@ -100,7 +104,7 @@ describe('the options of a load', () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-load-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 'body'), 'of a file')
-    const { spec } = await read('-D', `@${join(folder, 'body')}`, 'localhost')
+    const { spec } = await read('-d', `@${join(folder, 'body')}`, 'localhost')
     expect(spec).toMatchObject({ method: 'POST', body: Buffer.from('of a file') })
   })
 
@@ -113,8 +117,8 @@ describe('the options of a load', () => {
   })
 
   it.each([
-    { args: [], message: 'takes one URL, not 0' },
-    { args: ['localhost', '10'], message: 'takes one URL, not 2' },
+    { args: [], message: 'a URL is missing' },
+    { args: ['localhost', '10'], message: 'the URLs have one origin and one user' },
     { args: ['-c', '0', 'localhost'], message: "--sessions takes a whole number from 1 to 1000, not '0'" },
     {
       args: ['-m', '1e3', 'localhost'],
@@ -138,7 +142,7 @@ describe('the options of a load', () => {
       message: '--sessions 1000 and --streams 101 are 101000 requests at a time, more than 100000',
     },
     {
-      args: ['-d', 'soon', 'localhost'],
+      args: ['-D', 'soon', 'localhost'],
       message: "--duration takes a duration such as 10s, 500ms or 2m, not 'soon'",
     },
     {

@@ -81,7 +81,7 @@ function begin({
   const clock = new FakeClock()
   const senders = Array.from({ length: sessions }, () => new FakeSession(clock, rest))
   const lanes = senders.map((sender) => ({ sender, streams }))
-  const run = new LoadRun(lanes, OPTIONS, { requests, duration, pace }, clock)
+  const run = new LoadRun(lanes, [OPTIONS], { requests, duration, pace }, clock)
   return { clock, senders, run }
 }
 

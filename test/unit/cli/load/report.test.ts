@@ -14,7 +14,8 @@ const url = new URL('http://localhost:12080/a?b=c&d=<e>')
 
 const SPEC: LoadSpec = {
   origin: url.origin,
-  path: url.pathname + url.search,
+  paths: [url.pathname + url.search],
+  address: null,
   method: 'GET',
   headers: [],
   body: null,
@@ -52,6 +53,8 @@ function toResult(changes: Partial<LoadResult> = {}): LoadResult {
     unsent: 0,
     mostWaiting: 0,
     unfinished: 0,
+    sentLate: 0,
+    utilization: 0.5,
     bytes: { received: 6_000_000, sent: 20_000 },
     streams: 100,
     isInterrupted: false,

@@ -10,7 +10,8 @@ it('sessions are not opened when that was given up before', async () => {
   const path = '/'
   const job = {
     origin: `http://127.0.0.1:${port}`,
-    path,
+    paths: [path],
+    address: null,
     method: 'GET',
     headers: [],
     body: null,
@@ -23,7 +24,7 @@ it('sessions are not opened when that was given up before', async () => {
     warmUp: 0,
     pace: null,
   }
-  const opening = Sessions.open(job, { path, method: 'GET' }, AbortSignal.abort())
+  const opening = Sessions.open(job, [{ path: '/', method: 'GET' }], AbortSignal.abort())
   await expect(opening).rejects.toThrow('This operation was aborted')
   expect(sockets).toEqual([])
 })

@@ -43,7 +43,7 @@ const MEANT = [
 /** What `index.js` exports from. The names of chunks are made of what is in them. */
 const PART = /^dist\/parts\/[\w-]+\.js$/
 /** Bytes. */
-const MAX_TARBALL = 515_000
+const MAX_TARBALL = 535_000
 
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
@@ -212,7 +212,8 @@ async function checkConnect(consumer) {
   assert.ok(esm.length > 0, 'dodici/connect exports nothing')
   assert.deepEqual(cjs, esm, 'the ES module and CommonJS of dodici/connect export different names')
   const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node']
-  const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022']
+  // The declarations of connect-es name `HeadersInit`, which is the DOM's.
+  const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
   const files = ['connect.ts', 'connect-cjs.cts']
   await node(consumer, ['node_modules/typescript/bin/tsc', ...options, ...libraries, ...files])
   for (const file of ['dist/connect.js', 'dist/connect.cjs']) {

@@ -21,6 +21,7 @@ export const GROUPS = {
     'docs/bodies.md',
     'docs/fetch.md',
     'docs/websocket.md',
+    'docs/integrations.md',
     'docs/grpc.md',
     'docs/tls.md',
     'docs/proxies.md',

@@ -1,6 +1,6 @@
 /**
- * Compares an UpstreamPool's choice, ejection and budget with other policies, in virtual time, and prints the table of
- * docs/upstreams.md. With `--write` puts the table there. With `--seed N` plays with other chances.
+ * Compares an UpstreamPool's choice, ejection and budget with other policies, in virtual time, and one with hedging with one
+ * without. Prints the tables of docs/upstreams.md; with `--write` puts them there. With `--seed N` plays with other chances.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,13 +10,15 @@ import { loadModules } from './support.mjs'
 const { values } = parseArgs({
   options: { write: { type: 'boolean' }, seed: { type: 'string', default: '1' } },
 })
-const { compare, toTable, replaceTable } = await loadModules(
+const { compare, compareHedging, toTable, replaceTable } = await loadModules(
   "export * from './upstreams/simulation.ts'; export * from './upstreams/page.ts'",
 )
-const table = toTable(compare(Number(values.seed)))
-if (values.write) {
-  const page = join(import.meta.dirname, '../docs/upstreams.md')
-  writeFileSync(page, replaceTable(readFileSync(page, 'utf8'), table))
-} else {
-  console.log(table)
+const seed = Number(values.seed)
+const tables = { policies: toTable(compare(seed)), hedging: toTable(compareHedging(seed)) }
+const path = join(import.meta.dirname, '../docs/upstreams.md')
+let page = readFileSync(path, 'utf8')
+for (const [name, table] of Object.entries(tables)) {
+  if (values.write) page = replaceTable(page, name, table)
+  else console.log(`${table}\n`)
 }
+if (values.write) writeFileSync(path, page)

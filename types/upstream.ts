@@ -186,7 +186,8 @@ export interface UpstreamPoolOptions extends PoolOptions {
   maxEjectionTime?: number | null | undefined
 
   /**
-   * If more upstreams than this are ejected or overloaded, in percent of all, requests go to all of them.
+   * Failures of requests eject no more upstreams than this, in percent of all. If more are left out all the same, by
+   * health checks or `retry-after`, requests go to all of them.
    *
    * @default 50
    */

@@ -15,6 +15,8 @@ export type OnDone = (isGood: boolean) => void
 /** Sends calls to servers. */
 export interface Policy {
   call(onDone: OnDone): void
+  /** A response begins at once, and never ends. It is no work for its server. */
+  openStream(): void
   /** A server joins. */
   add(server: Server): void
 }
@@ -34,6 +36,10 @@ abstract class Chooser implements Policy {
 
   call(onDone: OnDone): void {
     this.#send(null, onDone)
+  }
+
+  openStream(): void {
+    this.choose().inFlight++
   }
 
   protected abstract choose(): Chosen
@@ -158,4 +164,10 @@ export const POLICIES: Readonly<Record<string, PolicyMaker>> = {
   'round robin': (time) => new RoundRobin(time),
   'least request': (time, random) => new LeastRequest(time, random),
   BalancedPool: (time) => new BalancedPool(time),
+}
+
+/** An UpstreamPool without hedging, and with it. */
+export const HEDGING: Readonly<Record<string, PolicyMaker>> = {
+  'without `hedge`': (time, random) => new Dodici(time, random),
+  "`hedge: { after: 'p95' }`": (time, random) => new Dodici(time, random, { hedge: { after: 'p95' } }),
 }

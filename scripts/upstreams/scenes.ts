@@ -15,6 +15,10 @@ export interface Scene {
   /** How many join, and when. */
   readonly joining: { readonly servers: number; readonly at: number } | null
   readonly duration: number
+  /** How many long streams are opened in the first second. */
+  readonly streams: number
+  /** From when on the imbalance counts requests. */
+  readonly countedFrom: number
   /** The part of the capacity of all servers at the beginning that the calls need. */
   readonly load: number
   readonly serviceTime: ServiceTime
@@ -30,6 +34,8 @@ const BASE: Scene = {
   servers: 8,
   joining: null,
   duration: 30_000,
+  streams: 0,
+  countedFrom: 0,
   load: 0.5,
   serviceTime: lognormal(20),
   toCondition: () => WELL,
@@ -113,5 +119,30 @@ export const SCENES: readonly Scene[] = [
     toCondition: (server, now) => (server >= 4 && now < 23_000 ? { ...WELL, slowness: 2 } : WELL),
     isAlike: (server) => server < 4,
     load: 0.7,
+  }),
+  toScene('from 4 to 16, while 50 long streams are open; 10 s later', {
+    duration: 60_000,
+    servers: 4,
+    joining: { servers: 12, at: 20_000 },
+    streams: 50,
+    countedFrom: 30_000,
+    load: 0.7,
+  }),
+]
+
+/** Some responses take longer than others like them, which hedging is for. */
+export const HEDGING_SCENES: readonly Scene[] = [
+  toScene('8 alike', {}),
+  toScene('8, a long tail', { duration: 60_000, serviceTime: heavyTailed(20) }),
+  toScene('8, a long tail, busy (80 %)', { duration: 60_000, serviceTime: heavyTailed(20), load: 0.8 }),
+  toScene('8, one of which pauses 200 ms each second', {
+    toCondition: (server, now) => (isFirst(server) && now % 1_000 < 200 ? { ...WELL, slowness: 10 } : WELL),
+    isAlike: isNotFirst,
+  }),
+  toScene('8, one 10 times slower', first({ slowness: 10 })),
+  toScene('8, one silent for 10 s', first({ state: 'silent' }, 10_000, 20_000)),
+  toScene('8, all 6 times slower for 10 s', {
+    duration: 60_000,
+    toCondition: (_server, now) => (now >= 20_000 && now < 30_000 ? { ...WELL, slowness: 6 } : WELL),
   }),
 ]

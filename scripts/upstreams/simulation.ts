@@ -6,9 +6,9 @@
 
 import { toTable as toMarkdown } from '../page.mjs'
 import type { PolicyMaker } from './policies.ts'
-import { POLICIES } from './policies.ts'
+import { HEDGING, POLICIES } from './policies.ts'
 import type { Scene } from './scenes.ts'
-import { SCENES } from './scenes.ts'
+import { HEDGING_SCENES, SCENES } from './scenes.ts'
 import { Server, toRandom, VirtualTime, WORKERS } from './world.ts'
 
 /** What one policy made of one scene. */
@@ -47,6 +47,11 @@ export function play(scene: Scene, toPolicy: PolicyMaker, seed: number): Outcome
   const { joining, deaths, duration } = scene
   if (joining !== null) time.after(joining.at, () => join(joining.servers))
   for (const { server, at } of deaths) time.after(at, () => servers[server]?.die())
+  for (let i = 0; i < scene.streams; i++) time.after((1_000 / scene.streams) * i, () => policy.openStream())
+  let uncounted: readonly number[] = []
+  time.after(scene.countedFrom, () => {
+    uncounted = servers.map(({ requests }) => requests)
+  })
   const latencies: number[] = []
   let calls = 0
   const arrivals = toRandom(seed)
@@ -62,7 +67,9 @@ export function play(scene: Scene, toPolicy: PolicyMaker, seed: number): Outcome
   }
   arrive()
   time.runUntil(duration + 60_000)
-  const alike = servers.filter((_, index) => scene.isAlike(index)).map(({ requests }) => requests)
+  const alike = servers
+    .map(({ requests }, index) => requests - (uncounted[index] ?? 0))
+    .filter((_, index) => scene.isAlike(index))
   const requests = servers.reduce((sum, server) => sum + server.requests, 0)
   latencies.sort((a, b) => a - b)
   return {
@@ -83,13 +90,27 @@ export interface Comparison {
   readonly outcomes: ReadonlyMap<string, Outcome>
 }
 
-export function compare(seed: number): Comparison[] {
-  return SCENES.map((scene) => ({
+function playAll(
+  scenes: readonly Scene[],
+  policies: Readonly<Record<string, PolicyMaker>>,
+  seed: number,
+): Comparison[] {
+  return scenes.map((scene) => ({
     scene,
     outcomes: new Map(
-      Object.entries(POLICIES).map(([name, toPolicy]) => [name, play(scene, toPolicy, seed)]),
+      Object.entries(policies).map(([name, toPolicy]) => [name, play(scene, toPolicy, seed)]),
     ),
   }))
+}
+
+/** An UpstreamPool, and other policies. */
+export function compare(seed: number): Comparison[] {
+  return playAll(SCENES, POLICIES, seed)
+}
+
+/** An UpstreamPool with hedging, and without. */
+export function compareHedging(seed: number): Comparison[] {
+  return playAll(HEDGING_SCENES, HEDGING, seed)
 }
 
 /** A column of the comparison. */
@@ -123,9 +144,9 @@ function toPercent(share: number): string {
   return (100 * share).toFixed(1)
 }
 
-/** The table of docs/upstreams.md. */
+/** A table of docs/upstreams.md. */
 export function toTable(comparisons: readonly Comparison[]): string {
-  const names = Object.keys(POLICIES)
+  const names = [...(comparisons[0]?.outcomes.keys() ?? [])]
   const rows = comparisons.map(({ scene, outcomes }) => {
     const all = [...outcomes.values()]
     const cells = all.map((outcome) =>

@@ -10,12 +10,17 @@ import type { Server, VirtualTime } from './world.ts'
 /** No response header by then: the client resets the request. Milliseconds. */
 export const HEADERS_TIMEOUT = 1_000
 
-/** One request to one server. @param onEnd gets the status of the response with its `retry-after`, or the error */
+/**
+ * One request to one server.
+ *
+ * @param onEnd gets the status of the response with its `retry-after`, or the error
+ * @returns resets the request, with an error
+ */
 export function send(
   time: VirtualTime,
   server: Server,
   onEnd: (status: number, retryAfter: number | null, error: Error | null) => void,
-): void {
+): (error: Error) => void {
   let isOver = false
   const end = (status: number, retryAfter: number | null, error: Error | null): void => {
     if (isOver) return
@@ -32,4 +37,8 @@ export function send(
     else if (reply.kind === 'refused') end(0, null, new ConnectError('Refused', { processed: 'no' }))
     else end(0, null, new SocketError('Lost', { processed: 'maybe' }))
   })
+  return (error) => {
+    reset()
+    end(0, null, error)
+  }
 }

@@ -705,14 +705,9 @@ describe('when the set of a source changes', () => {
 })
 
 describe('a service that grows from 4 to 16 addresses', () => {
-  // Open streams are load: the old ones, which have them, get fewer requests than the new ones.
   it.each([
-    { streams: 0, most: 1.1 },
-    { streams: 50, most: 16 / 12 },
-  ])('inside interval + 10 s each new one has its share of the requests, and $streams long streams go on', async ({
-    streams,
-    most,
-  }) => {
+    0, 50,
+  ])('inside interval + 10 s each new one has its share of the requests, and %d long streams go on', async (streams) => {
     const { server, replicas, source } = await startByDns(4)
     const pool = toPool(source, { slowStart: 10_000 })
     await ask(pool)
@@ -733,7 +728,7 @@ describe('a service that grows from 4 to 16 addresses', () => {
     const shares = replicas.all.map(({ seen }, index) => (seen.length - (before[index] ?? 0)) / 200)
     const share = shares.slice(4).reduce((sum, one) => sum + one) / 12
     expect(share).toBeGreaterThan(0.9)
-    expect(share).toBeLessThan(most)
+    expect(share).toBeLessThan(1.1)
     // One at a time: a busy machine makes single servers slow.
     for (const one of shares.slice(4)) expect(one).toBeGreaterThan(0.3)
     const open = replicas.all.flatMap(({ held }) => held.filter(({ destroyed }) => !destroyed))

@@ -134,19 +134,47 @@ describe('an upstream that fails at once, beside one that takes its time', () =>
   })
 })
 
-describe('when more than half of the upstreams are ejected', () => {
-  it('requests go to all of them, until so many are well again', async () => {
-    let isBad = true
-    const listener: StreamListener = (stream, headers) => respond(isBad ? 500 : 200)(stream, headers)
-    const servers = [await start(listener), await start(listener), await start(respond(200))]
-    const pool = toPool(servers, { ejectionTime: FOREVER, maxEjectionTime: FOREVER, maxFailures: 1 })
-    const toStates = async () => {
-      await ask(pool)
-      return Object.values(pool.stats).map(({ state }) => state)
-    }
-    await expect.poll(toStates).toEqual(['ejected', 'ejected', 'healthy'])
-    isBad = false
-    await expect.poll(async () => (await toStates()).filter((state) => state === 'ejected')).toHaveLength(1)
+describe('when more than half of the upstreams fail', () => {
+  const options = { ejectionTime: FOREVER, maxEjectionTime: FOREVER, maxFailures: 1 }
+  const toEjected = (pool: UpstreamPool) =>
+    Object.values(pool.stats).filter(({ state }) => state === 'ejected').length
+
+  it.each([
+    { bad: 1, of: 2, ejected: 1 },
+    { bad: 2, of: 2, ejected: 1 },
+    { bad: 2, of: 3, ejected: 1 },
+    { bad: 2, of: 4, ejected: 2 },
+    { bad: 4, of: 4, ejected: 2 },
+  ])('$bad of $of, at most half are ejected, and the others get the requests', async ({
+    bad,
+    of,
+    ejected,
+  }) => {
+    const servers = await Promise.all(
+      Array.from({ length: of }, (_, index) => start(respond(index < bad ? 500 : 200))),
+    )
+    const pool = toPool(servers, options)
+    for (let i = 0; i < 200; i++) await ask(pool)
+    expect(toEjected(pool)).toBe(ejected)
+    const before = Object.values(pool.stats).map(({ requests }) => requests)
+    for (let i = 0; i < 50; i++) await ask(pool)
+    const got = Object.values(pool.stats).filter(({ requests }, index) => requests > (before[index] ?? 0))
+    expect(got.map(({ state }) => state)).toEqual(Array(got.length).fill('healthy'))
+    // Those that are well get nearly all of them.
+    const isWell = Object.values(pool.stats).slice(bad)
+    const share =
+      isWell.reduce((sum, { requests }, index) => sum + requests - (before[bad + index] ?? 0), 0) / 50
+    if (bad < of) expect(share).toBeGreaterThan(0.8)
+  })
+
+  it('and more than half are left out, since some ask for no requests, requests go to all of them', async () => {
+    const busy = (stream: ServerHttp2Stream) =>
+      stream.respond({ ':status': 503, 'retry-after': '600' }, { endStream: true })
+    const servers = [await start(busy), await start(busy), await start(respond(200))]
+    const pool = toPool(servers, options)
+    for (let i = 0; i < 20; i++) await ask(pool)
+    const counts = () => Object.values(pool.stats).map(({ requests }) => requests)
+    expect(counts().every((count) => count > 0)).toBe(true)
   })
 })
 

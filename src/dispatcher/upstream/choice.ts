@@ -8,10 +8,10 @@
 export interface Candidate {
   /** Above 0. */
   readonly weight: number
-  /** Calls that it has now. */
-  readonly inFlight: number
   /** Its turn in the round: owned by {@link choose}. 0 at the beginning. */
   turn: number
+  /** How many calls it is working on, as far as they count. */
+  load(now: number): number
   /** Whether it gets no calls while others do. */
   isLeftOut(now: number): boolean
   /** How long a call takes there; null: it isn't known. Milliseconds. */
@@ -32,25 +32,25 @@ const FAR_SLOWER = 4
 export function isCheaper(a: Candidate, b: Candidate, now: number): boolean {
   const [one, two] = [a.latency(now), b.latency(now)]
   if (one === null || two === null) {
-    if (one === two) return isLessBusy(a, b)
+    if (one === two) return isLessBusy(a, b, now)
     return one === null ? isWorthTrying(a, b, now) : !isWorthTrying(b, a, now)
   }
   const areEqual = one <= two * EQUAL_LATENCIES && two <= one * EQUAL_LATENCIES
-  return areEqual ? isLessBusy(a, b) : toLoad(a) * one < toLoad(b) * two
+  return areEqual ? isLessBusy(a, b, now) : toLoad(a, now) * one < toLoad(b, now) * two
 }
 
 /** An upstream without a latency gets one call, and no more of them until a response has come. Better than failures. */
 function isWorthTrying(unknown: Candidate, other: Candidate, now: number): boolean {
-  return unknown.inFlight === 0 || other.isFailing(now)
+  return unknown.load(now) === 0 || other.isFailing(now)
 }
 
 /** Those that are idle take turns. */
-function isLessBusy(a: Candidate, b: Candidate): boolean {
-  return a.inFlight + b.inFlight > 0 && toLoad(a) < toLoad(b)
+function isLessBusy(a: Candidate, b: Candidate, now: number): boolean {
+  return a.load(now) + b.load(now) > 0 && toLoad(a, now) < toLoad(b, now)
 }
 
-function toLoad({ inFlight, weight }: Candidate): number {
-  return (inFlight + 1) / weight
+function toLoad(candidate: Candidate, now: number): number {
+  return (candidate.load(now) + 1) / candidate.weight
 }
 
 /**

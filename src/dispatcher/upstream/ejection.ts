@@ -47,6 +47,7 @@ const HEALTHY: Health = Object.freeze({ kind: 'healthy', failures: 0, times: 0, 
  * Pure: the health of an upstream after a call has ended.
  *
  * @param probe the number of the call as a probe; 0: it was none
+ * @param mayEject false while most upstreams fail: then it isn't this one that is at fault
  * @returns `health` itself where nothing has changed
  */
 export function toHealth(
@@ -55,12 +56,13 @@ export function toHealth(
   probe: number,
   now: number,
   rules: EjectionRules,
+  mayEject: boolean,
 ): Health {
   switch (health.kind) {
     case 'healthy':
       if (result === 'none') return health
       if (result === 'success') return health.failures === 0 ? health : { ...health, failures: 0 }
-      return health.failures + 1 < rules.maxFailures
+      return health.failures + 1 < rules.maxFailures || !mayEject
         ? { ...health, failures: health.failures + 1 }
         : toEjected(toTimes(health, now) + 1, now, rules)
     case 'ejected':
@@ -153,10 +155,11 @@ export class Ejection {
    *
    * @param probe what {@link begin} returned
    * @param ejections the number at its beginning: what began before the last ejection tells nothing of the time after
+   * @param mayEject as of {@link toHealth}
    */
-  record(result: CallResult, probe: number, ejections: number, now: number): void {
+  record(result: CallResult, probe: number, ejections: number, now: number, mayEject = true): void {
     if (ejections !== this.#ejections) return
-    const health = toHealth(this.#health, result, probe, now, this.#rules)
+    const health = toHealth(this.#health, result, probe, now, this.#rules, mayEject)
     if (health.kind === 'ejected' && health !== this.#health && result === 'failure') this.#ejections++
     this.#health = health
   }

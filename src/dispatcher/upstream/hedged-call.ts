@@ -115,6 +115,11 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     return this.#first.call.start()
   }
 
+  /** Whether a call is that of the first attempt, and the second has responded before it. */
+  hasLost(call: UpstreamCall): boolean {
+    return call === this.#first.call && this.#winner !== null && this.#winner === this.#second
+  }
+
   onReprioritize(priority: RequestPriority): void {
     this.#options = { ...this.#options, priority }
     const other = this.#followed === this.#second ? this.#first : this.#second
@@ -347,6 +352,14 @@ class AttemptCall extends UpstreamCall {
 
   protected override get mayRetry(): boolean {
     return this.#hedged.mayFailOver
+  }
+
+  /**
+   * An attempt that has lost would have taken longer. Of what was late once, as much again is a fair guess: for a Pareto
+   * tail of index 2 it is the mean. Without it, an upstream that is always slow would look no worse than late.
+   */
+  protected override toWholeTime(elapsed: number): number {
+    return this.#hedged.hasLost(this) ? 2 * elapsed : elapsed
   }
 
   protected override onSettled(): void {

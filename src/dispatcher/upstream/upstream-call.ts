@@ -23,6 +23,9 @@ import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
 import type { UpstreamSet } from './upstream-set.ts'
 
+/** No response has come. */
+const UNHEARD = -1
+
 /** Where calls wait. */
 export interface CallWaitingRoom {
   /** @throws the error of the call when there is no point in waiting */
@@ -112,8 +115,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #repeats: number | null = 0
   /** When the present upstream got it. Milliseconds of the clock. */
   #sentAt: number
-  /** No response has come from the present upstream. */
-  #isUnheard = false
+  /** The response of the present upstream, as `endResponse()` takes it; {@link UNHEARD}: none has come. */
+  #response = UNHEARD
   /** The number of the present attempt as a probe of its upstream; 0: it is none. */
   #probe = 0
   /** The ejections of the present upstream when it got the call. */
@@ -219,6 +222,11 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     return this.#owner.mayRetry
   }
 
+  /** How long the present attempt takes at least, if its caller gives it up after so long. */
+  protected toWholeTime(elapsed: number): number {
+    return elapsed
+  }
+
   /** The call has ended. Called once. */
   protected onSettled(): void {
     this.#owner.onCallSettled()
@@ -281,9 +289,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#leave('success')
     // One that an interceptor hands on late may be closed: then its `close` doesn't come again.
     if (upstream !== null && !socket.closed) {
-      // The tunnel outlives the call, and is load all the same.
-      upstream.inFlight++
-      socket.once('close', () => upstream.inFlight--)
+      const tunnel = upstream.openTunnel(this.#owner.upstreams.now())
+      socket.once('close', () => upstream.endResponse(tunnel))
     }
     this.#settle()
     this.#handler.onRequestUpgrade?.(this.#controller, statusCode, headers, socket)
@@ -342,7 +349,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#probe = upstream.ejection.isHealthy ? 0 : upstream.ejection.begin(now, upstreams.toPatience(now))
     this.#ejections = upstream.ejection.ejections
     upstream.send(now)
-    this.#isUnheard = true
+    this.#response = UNHEARD
     try {
       return upstream.dispatch(this.#options, this)
     } catch (thrown) {
@@ -356,7 +363,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     const upstream = this.#upstream
     if (upstream === null) return
     const now = this.#owner.upstreams.now()
-    this.#hear(upstream, now)
+    if (this.#response === UNHEARD) this.#response = upstream.hear(now)
     if (this.#recordStatus(toGrpcStatus(headers) ?? statusCode, headers)) return
     // A response may take for ever, and a probe must come to an end. Of another call the end counts: an upstream that
     // dies in the middle of each response is ejected.
@@ -393,7 +400,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     const elapsed = now - this.#sentAt
     const isFailure = !this.#controller.aborted && this.#isFailure(error)
     if (isFailure) upstream.recordFailure(elapsed, upstreams.toUsualLatency(now), now)
-    else if (this.#state === 'waiting') upstream.recordWait(elapsed, now)
+    else if (this.#state === 'waiting') upstream.recordWait(this.toWholeTime(elapsed), now)
     this.#leave(isFailure ? 'failure' : 'none')
   }
 
@@ -406,19 +413,15 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #leave(result: CallResult): void {
     const upstream = this.#upstream
     if (upstream === null) return
+    const isUnheard = this.#response === UNHEARD
     // The usual case asks for no time: one more success tells nothing then.
-    if (result !== 'success' || this.#isUnheard || !upstream.ejection.isFlawless) {
+    if (result !== 'success' || isUnheard || !upstream.ejection.isFlawless) {
       const now = this.#owner.upstreams.now()
       this.#judge(result, now)
-      this.#hear(upstream, now)
+      if (isUnheard) upstream.hearNothing(now)
     }
-    upstream.inFlight--
+    if (!isUnheard) upstream.endResponse(this.#response)
     this.#upstream = null
-  }
-
-  #hear(upstream: Upstream, now: number): void {
-    if (this.#isUnheard) upstream.hear(now)
-    this.#isUnheard = false
   }
 
   /** Tells the upstream's health of the outcome, once: only a failure is told after a success. */
@@ -427,7 +430,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (upstream === null || this.#judged === 'failure') return
     if (this.#judged === 'success' && result !== 'failure') return
     this.#judged = result
-    upstream.judge(result, this.#probe, this.#ejections, now)
+    const mayEject = result !== 'failure' || this.#owner.upstreams.mayEject(upstream, now)
+    upstream.judge(result, this.#probe, this.#ejections, now, mayEject)
     this.#probe = 0
   }
 

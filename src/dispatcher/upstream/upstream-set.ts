@@ -9,6 +9,7 @@ import type { Clock } from '../../core/clock.ts'
 import { choose } from './choice.ts'
 import { isReplayableBody, isSafeToRepeat } from './failure.ts'
 import { LatencyQuantiles } from './latency-quantiles.ts'
+import { GENERATION } from './open-responses.ts'
 import { isOutlier, toOutlierThreshold } from './outliers.ts'
 import type { Upstream, UpstreamRules } from './upstream.ts'
 
@@ -45,6 +46,10 @@ export class UpstreamSet {
   readonly #latencies: LatencyQuantiles
   /** When success rates are compared next. */
   #comparesAt: number
+  /** When streams are counted next. */
+  #countsAt: number
+  /** Calls since they were counted. */
+  #calls = 0
 
   /** @param random gives a number from 0 to below 1 */
   constructor(clock: Clock, random: () => number, rules: UpstreamSetRules) {
@@ -54,6 +59,7 @@ export class UpstreamSet {
     const now = clock.now()
     this.#latencies = new LatencyQuantiles(rules.latencyWindow, now)
     this.#comparesAt = now + INTERVAL
+    this.#countsAt = now + GENERATION
   }
 
   get all(): readonly Upstream[] {
@@ -70,6 +76,7 @@ export class UpstreamSet {
   }
 
   add(upstream: Upstream): void {
+    upstream.countsStreams = this.#upstreams[0]?.countsStreams ?? false
     this.#upstreams.push(upstream)
     this.#areLevelsStale = true
   }
@@ -92,6 +99,16 @@ export class UpstreamSet {
       priorities.length < 2
         ? null
         : priorities.map((priority) => this.#upstreams.filter((upstream) => upstream.priority === priority))
+  }
+
+  /**
+   * Whether calls may eject an upstream. Not while so many others are unwell, too, that with all of them out calls would
+   * go to all: then the upstreams aren't at fault, and those that chance leaves would have to bear it.
+   */
+  mayEject(upstream: Upstream, now: number): boolean {
+    let failing = 1
+    for (const other of this.#upstreams) if (other !== upstream && other.isUnwell(now)) failing++
+    return failing === 1 || failing * 100 <= this.#rules.maxEjectionPercent * this.#upstreams.length
   }
 
   /** A good response has come. */
@@ -132,6 +149,8 @@ export class UpstreamSet {
     const [only] = upstreams
     if (only !== undefined && upstreams.length === 1) return tried?.includes(only) === true ? null : only
     if (now >= this.#comparesAt) this.#compare(now)
+    if (now >= this.#countsAt) this.#countStreams(now)
+    this.#calls++
     if (this.#areLevelsStale) this.#updateLevels()
     if (this.#levels !== null) return this.#chooseByPriority(this.#levels, options, tried, now)
     let leftOut = 0
@@ -185,12 +204,25 @@ export class UpstreamSet {
     return ejection.isOverdue(now) || (isSafeToRepeat(options) && isReplayableBody(options.body))
   }
 
+  /**
+   * Whether streams count as load. Beside many short calls they don't: an upstream that is new has none of them, and
+   * would get too many of the short calls. Where more of them are open than calls come, they are the service's load.
+   */
+  #countStreams(now: number): void {
+    const streams = this.#upstreams.reduce((sum, upstream) => sum + upstream.streams(now), 0)
+    const calls = (this.#calls * GENERATION) / (now - this.#countsAt + GENERATION)
+    for (const upstream of this.#upstreams) upstream.countsStreams = streams > calls
+    this.#calls = 0
+    this.#countsAt = now + GENERATION
+  }
+
   /** Ejects the upstreams that succeed far less often than the others. */
   #compare(now: number): void {
     this.#comparesAt = now + INTERVAL
     const threshold = toOutlierThreshold(this.#upstreams.map(({ recent }) => recent))
-    for (const { recent, ejection } of this.#upstreams) {
-      if (isOutlier(recent, threshold)) ejection.eject(now)
+    for (const upstream of this.#upstreams) {
+      const { recent, ejection } = upstream
+      if (isOutlier(recent, threshold) && this.mayEject(upstream, now)) ejection.eject(now)
       recent.successes = 0
       recent.failures = 0
     }

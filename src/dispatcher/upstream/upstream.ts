@@ -13,6 +13,7 @@ import type { Candidate } from './choice.ts'
 import type { CallResult, EjectionRules } from './ejection.ts'
 import { Ejection } from './ejection.ts'
 import { LatencyAverage } from './latency-average.ts'
+import { OpenResponses } from './open-responses.ts'
 import { SuccessRate } from './success-rate.ts'
 
 /** Hands a request over to a dispatcher. @throws what the dispatcher throws: the handler wasn't told of it */
@@ -28,6 +29,9 @@ export interface UpstreamRules extends EjectionRules {
 
 /** Of one call, too. */
 const MOST_FAIL = 0.5
+
+/** With a lower success rate it is unwell. */
+const WELL = 0.9
 
 /** The least part of its share that an upstream gets while it starts. */
 const MIN_WARMTH = 0.1
@@ -52,8 +56,8 @@ export class Upstream implements Candidate {
   readonly #latency: LatencyAverage
   readonly #successRate: SuccessRate
   turn = 0
-  /** Calls that it has now, and tunnels that are open. */
-  inFlight = 0
+  /** Whether old responses that are open count as load: they are what the service is there for. */
+  countsStreams = false
   /** Calls that it was given so far. */
   requests = 0
   /** Calls of these that failed, or got a status that counts as a failure. */
@@ -66,6 +70,8 @@ export class Upstream implements Candidate {
   readonly recent = { successes: 0, failures: 0 }
   /** Calls without a response so far. */
   #waiting = 0
+  /** Of calls, and tunnels. */
+  readonly #responses = new OpenResponses()
   /** When the last response came while calls waited, or the first of them was sent: one of them is at least as old. */
   #quietSince = 0
   /** When its slow start began. */
@@ -94,18 +100,49 @@ export class Upstream implements Candidate {
     this.#startedAt = now
   }
 
+  /** Calls that it has now, and tunnels that are open. */
+  get inFlight(): number {
+    return this.#waiting + this.#responses.all
+  }
+
+  /** Responses and tunnels that have been open for so long that they count as streams. */
+  streams(now: number): number {
+    return this.#responses.all - this.#responses.recent(now)
+  }
+
   /** A call is given to it. */
   send(now: number): void {
-    this.inFlight++
     this.requests++
     if (this.#waiting === 0) this.#quietSince = now
     this.#waiting++
   }
 
-  /** A call has got its response, or has ended without one. */
-  hear(now: number): void {
+  /** A call has ended without a response. */
+  hearNothing(now: number): void {
     this.#waiting--
     this.#quietSince = now
+  }
+
+  /** A call has got its response. @returns what {@link endResponse} takes */
+  hear(now: number): number {
+    this.#waiting--
+    this.#quietSince = now
+    return this.#responses.begin(now)
+  }
+
+  /** The response of a call, or the tunnel, has ended. @param response what {@link hear} or `openTunnel` returned */
+  endResponse(response: number): void {
+    this.#responses.end(response)
+  }
+
+  /** A tunnel outlives its call, and is load all the same. @returns what {@link endResponse} takes */
+  openTunnel(now: number): number {
+    return this.#responses.begin(now)
+  }
+
+  /** What waits for it is work. So is what it has just begun to send; later on, a stream trickles as a rule. */
+  load(now: number): number {
+    return this.#waiting + (this.countsStreams ? this.#responses.all : this.#responses.recent(now))
   }
 
   /** A response has come after so long, and it is none that counts as a failure. */
@@ -131,13 +168,13 @@ export class Upstream implements Candidate {
   }
 
   /** Tells its health how a call has ended. Parameters as of {@link Ejection.record}. */
-  judge(result: CallResult, probe: number, ejections: number, now: number): void {
+  judge(result: CallResult, probe: number, ejections: number, now: number, mayEject = true): void {
     const wasHealthy = this.ejection.isHealthy
     if (result === 'failure') {
       this.failures++
       this.recent.failures++
     }
-    this.ejection.record(result, probe, ejections, now)
+    this.ejection.record(result, probe, ejections, now, mayEject)
     if (!wasHealthy && this.ejection.isHealthy) this.#restart(now)
   }
 
@@ -170,6 +207,11 @@ export class Upstream implements Candidate {
 
   isFailing(now: number): boolean {
     return this.#successRate.at(now) <= MOST_FAIL
+  }
+
+  /** Whether its last call has failed, or many of them lately; or it is ejected. */
+  isUnwell(now: number): boolean {
+    return !this.ejection.isFlawless || this.#successRate.at(now) < WELL
   }
 
   warmth(now: number): number {

@@ -14,14 +14,14 @@ class Server implements Candidate {
   fails = false
   share = 1
 
-  constructor(weight: number, time: number | null, inFlight = 0) {
+  constructor(weight: number, time: number | null, load = 0) {
     this.weight = weight
     this.time = time
-    this.ends.length = inFlight
+    this.ends.length = load
     this.ends.fill(Number.POSITIVE_INFINITY)
   }
 
-  get inFlight(): number {
+  load(): number {
     return this.ends.length
   }
 

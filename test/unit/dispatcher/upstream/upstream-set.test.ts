@@ -140,6 +140,78 @@ describe('UpstreamSet', () => {
     expect(upstreams.map(({ recent }) => recent.successes + recent.failures)).toEqual([0, 0, 0, 0, 0])
   })
 
+  it('ejects no further one by calls while half of them are unwell', () => {
+    const { set, a, b, c, d, eject, clock } = toScene(4)
+    const mayEject = () => [a, b, c, d].map((one) => one !== undefined && set.mayEject(one, clock.now()))
+    expect(mayEject()).toEqual([true, true, true, true])
+    eject(a)
+    expect(mayEject()).toEqual([true, true, true, true])
+    // One that fails now and then is unwell, too.
+    for (let i = 0; i < 4; i++) b?.recordFailure(1, 1, clock.now())
+    expect(mayEject()).toEqual([true, true, false, false])
+    c?.judge('failure', 0, 0, clock.now(), false)
+    expect([c?.ejection.isHealthy, c?.ejection.isFlawless]).toEqual([true, false])
+    expect(mayEject()).toEqual([false, false, false, false])
+    clock.advance(600_000)
+    c?.judge('success', 0, 0, clock.now())
+    expect(mayEject()).toEqual([true, true, true, true])
+  })
+
+  describe('with long streams at all upstreams but one', () => {
+    /** 12 streams at each of them, for long, and so many calls in each second; gives the share of the one without. */
+    function toShare(callsPerSecond: number): number {
+      const { clock, set, upstreams } = toScene(4)
+      for (const upstream of upstreams.slice(1)) {
+        for (let i = 0; i < 12; i++) {
+          upstream.send(clock.now())
+          upstream.hear(clock.now())
+        }
+      }
+      let [given, all] = [0, 0]
+      for (let second = 0; second < 60; second++) {
+        for (let i = 0; i < callsPerSecond; i++) {
+          const chosen = set.choose(GET, null, clock.now())
+          if (second < 20) continue
+          all++
+          if (chosen === upstreams[0]) given++
+        }
+        clock.advance(1_000)
+      }
+      return given / (all / 4)
+    }
+
+    it('gives that one its share of the calls, where these are more than the streams', () => {
+      expect(toShare(10)).toBeCloseTo(1, 1)
+      expect(toShare(1_000)).toBeCloseTo(1, 1)
+    })
+
+    it('prefers that one where more streams are open than calls come: they are the load', () => {
+      expect(toShare(1)).toBeGreaterThan(1.5)
+    })
+
+    it('goes by the rate of the calls after a pause', () => {
+      const { clock, set, upstreams } = toScene(2)
+      const [one] = upstreams
+      for (let i = 0; i < 12; i++) {
+        one?.send(clock.now())
+        one?.hear(clock.now())
+      }
+      const counts = () => {
+        set.choose(GET, null, clock.now())
+        return upstreams.map(({ countsStreams }) => countsStreams)
+      }
+      clock.advance(20_000)
+      for (let i = 0; i < 100; i++) set.choose(GET, null, clock.now())
+      // 100 calls in 25 s.
+      clock.advance(25_000)
+      expect(counts()).toEqual([false, false])
+      clock.advance(60_000)
+      expect(counts()).toEqual([true, true])
+      set.add(new Upstream('http://new.example', 1, new FakeDispatcher(), () => true, RULES, clock.now()))
+      expect(set.all.map(({ countsStreams }) => countsStreams)).toEqual([true, true, true])
+    })
+  })
+
   describe('with priorities', () => {
     /** Two upstreams of priority 0, and two of priority 1. */
     function toLevels(rules: Partial<typeof RULES> = {}) {

@@ -150,3 +150,45 @@ describe('an overloaded Upstream', () => {
     expect(upstream.toStats(now()).state).toBe('healthy')
   })
 })
+
+describe('the load of an Upstream', () => {
+  it('is what waits at any age, and responses for 5 to 10 seconds', () => {
+    const { clock, upstream, now } = start()
+    const load = () => [upstream.load(now()), upstream.inFlight, upstream.streams(now())]
+    for (let i = 0; i < 3; i++) upstream.send(now())
+    clock.advance(60_000)
+    expect(load()).toEqual([3, 3, 0])
+    const [first, second] = [upstream.hear(now()), upstream.hear(now())]
+    expect(load()).toEqual([3, 3, 0])
+    clock.advance(4_900)
+    expect(load()).toEqual([3, 3, 0])
+    clock.advance(5_200)
+    expect(load()).toEqual([1, 3, 2])
+    upstream.countsStreams = true
+    expect(load()).toEqual([3, 3, 2])
+    upstream.endResponse(first)
+    upstream.endResponse(second)
+    upstream.hearNothing(now())
+    expect(load()).toEqual([0, 0, 0])
+  })
+
+  it('is 0 when all has ended, whenever that was', () => {
+    const { clock, upstream, now } = start()
+    const open: number[] = []
+    for (let i = 0; i < 40; i++) {
+      upstream.send(now())
+      open.push(upstream.hear(now()))
+      if (i % 3 === 0) open.push(upstream.openTunnel(now()))
+      clock.advance(700)
+      // Some end at once, some late, some in another order.
+      if (i % 2 === 0) upstream.endResponse(open.splice(i % 5 === 0 ? 0 : -1, 1)[0] ?? -1)
+      expect(upstream.inFlight).toBe(open.length)
+      expect(upstream.load(now()) + upstream.streams(now())).toBe(open.length)
+      expect(upstream.load(now())).toBeGreaterThanOrEqual(0)
+    }
+    for (const response of open) upstream.endResponse(response)
+    expect([upstream.load(now()), upstream.inFlight]).toEqual([0, 0])
+    clock.advance(60_000)
+    expect(upstream.load(now())).toBe(0)
+  })
+})

@@ -46,6 +46,9 @@ const help = `Usage: node --expose-gc scripts/soak.mjs [options]
                      gateway   500 slow streams of events at a time; their server is restarted six times, by a kill and gracefully in
                                turn, and clients vanish (--at-a-time, --kills, --minutes)
                      pool      an UpstreamPool of three servers, which are killed in turn (--at-a-time, --kills, --minutes)
+                     upstreams an UpstreamPool of four servers that are killed, restarted, slow, and fail, and another one that hedges:
+                               no call may fail that another server could have answered (--at-a-time, --minutes)
+                     ages      a Pool with maxSessionAge: 1000 beside one without (--at-a-time, --minutes)
                      patience  slow servers, readers that stall, a server that is suspended: nothing may fail (--minutes)
   --kills N        how often a scene restarts its servers (default: 6)
   --within S       seconds in which a scene has to get over a restart (default: 2; the gateway: 3)

@@ -47,6 +47,16 @@ it('an UpstreamPool whose servers are killed in turn serves calls all the time',
   expect(find(/^After 3 restarts, until the last call had settled/gm)).toHaveLength(2)
 })
 
+it('an UpstreamPool whose servers are killed, slow and fail in turn loses no call that another one could serve', async () => {
+  const { find } = await play('upstreams', '--at-a-time', '40', '--seconds', `${toRounds(10, 6)}`)
+  expect(find(/ extra requests for [1-9]\d* calls /g)).toHaveLength(4)
+})
+
+it('a Pool whose sessions are replaced each second fails no call', async () => {
+  const { find } = await play('ages', '--seconds', `${toRounds(6, 4)}`)
+  expect(find(/^[1-9]\d* sessions were replaced for their age/gm)).toHaveLength(2)
+})
+
 it('slow servers, stalled readers and a server that stands still cost no call and no connection', async () => {
   const { find } = await play('patience', '--seconds', `${toRounds(8, 6)}`)
   expect(find(/ through [1-9]\d* suspensions; /g)).toHaveLength(2)

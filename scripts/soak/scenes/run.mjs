@@ -2,7 +2,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { collect, conclude, judgeRest, toProcessState, watchProcess } from '../verdict.mjs'
 import { Expected } from '../watch.mjs'
+import { playAges } from './ages.mjs'
 import { Scene } from './scene.mjs'
+import { playUpstreams } from './upstreams.mjs'
 
 /** Milliseconds in which a restart has to be got over. */
 const WITHIN = 2_000
@@ -377,7 +379,10 @@ async function playPatience(scene) {
 }
 
 /** @type {Readonly<Record<string, (scene: Scene) => Promise<void>>>} */
-const SCENES = { sender: playSender, gateway: playGateway, pool: playPool, patience: playPatience }
+const SCENES = {
+  ...{ sender: playSender, gateway: playGateway, pool: playPool, patience: playPatience },
+  ...{ upstreams: playUpstreams, ages: playAges },
+}
 
 export const sceneNames = Object.keys(SCENES)
 

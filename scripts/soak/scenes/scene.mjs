@@ -32,6 +32,16 @@ export class Ledger {
     return call
   }
 
+  /** The number of the next call. */
+  get size() {
+    return this.#fates.length
+  }
+
+  /** Whether a call may be sent twice. @param {number} call */
+  isSafe(call) {
+    return this.#safe.has(call)
+  }
+
   /** @param {number} call @param {Fate} fate */
   end(call, fate) {
     this.#fates[call] = fate
@@ -139,6 +149,18 @@ export class Origin {
     this.#draining.add(old)
     old.once('exit', () => this.#draining.delete(old))
     await this.start()
+  }
+
+  /**
+   * The server is slow, or fails, for a while.
+   *
+   * @param {import('./server.mjs').Disturbance} disturbance @param {number} milliseconds
+   */
+  async disturb(disturbance, milliseconds) {
+    const server = this.#toServer()
+    server.send({ disturbance })
+    await setTimeout(milliseconds)
+    server.send({ disturbance: {} })
   }
 
   /** As a suspended laptop. @param {number} milliseconds */
@@ -343,6 +365,11 @@ const LEFT_OVER = 5_000
 /** Milliseconds of a wait that is over when what it waits for has come. */
 const PAUSE = 50
 
+/** @typedef {{ call: number, server: number, at: number }} Arrival `at`: milliseconds since the beginning of the scene */
+
+/** Of one arrival: three numbers. */
+const ARRIVAL_BYTES = 12
+
 export class Scene {
   watch = new Watch()
   ledger = new Ledger()
@@ -351,6 +378,8 @@ export class Scene {
   origins = []
   /** How long each call took that got a response, in milliseconds. @type {number[]} */
   latencies = []
+  /** When it began, by `Date.now()`. */
+  #from = Date.now()
   /** Made with the origins. @type {ReturnType<typeof makeFolder> | null} */
   #folder = null
 
@@ -367,10 +396,10 @@ export class Scene {
 
   /**
    * @param {number} count
-   * @param {{ limit?: number, isRough?: boolean }} [options] `limit`: of concurrent streams; `isRough`: it resets streams, and
-   *   retires connections
+   * @param {{ limit?: number, isRough?: boolean, keepsArrivals?: boolean }} [options] `limit`: of concurrent streams; `isRough`: it
+   *   resets streams, and retires connections; `keepsArrivals`: for `readArrivals()`
    */
-  async startOrigins(count, { limit = 1_000, isRough = false } = {}) {
+  async startOrigins(count, { limit = 1_000, isRough = false, keepsArrivals = false } = {}) {
     const pem = await generate([{ name: 'commonName', value: 'localhost' }], {
       keyType: 'ec',
       algorithm: 'sha256',
@@ -379,7 +408,8 @@ export class Scene {
     this.ca = pem.cert
     this.#folder = makeFolder('scene')
     for (let i = 0; i < count; i++) {
-      const server = { key: pem.private, cert: pem.cert, journal: this.#journal, limit, isRough }
+      const arrivals = keepsArrivals ? { file: this.#arrivals, server: i, from: this.#from } : null
+      const server = { key: pem.private, cert: pem.cert, journal: this.#journal, arrivals, limit, isRough }
       this.origins.push(new Origin({ ...server, name: 'abcdef'[i], seed: this.random.fork() }))
     }
     await Promise.all(this.origins.map((origin) => origin.start()))
@@ -387,6 +417,24 @@ export class Scene {
 
   get #journal() {
     return join(this.#folder?.folder ?? '', 'journal')
+  }
+
+  get #arrivals() {
+    return join(this.#folder?.folder ?? '', 'arrivals')
+  }
+
+  /** Milliseconds since the beginning, by the clock that the servers have, too. */
+  now() {
+    return Date.now() - this.#from
+  }
+
+  /** Every request that has reached a server so far, in order. @returns {Arrival[]} */
+  readArrivals() {
+    const bytes = readFileSync(this.#arrivals)
+    return Array.from({ length: bytes.length / ARRIVAL_BYTES }, (_, index) => {
+      const [call, server, at] = [0, 4, 8].map((offset) => bytes.readUInt32LE(ARRIVAL_BYTES * index + offset))
+      return { call, server, at }
+    })
   }
 
   /** For every dispatcher of the scene. */
@@ -446,7 +494,7 @@ export class Scene {
       })
       this.restarts.serve(String(headers['x-server']), begun)
       await response.dump()
-      return statusCode === 413 ? 'declined' : 'executed'
+      return statusCode === 413 || statusCode >= 500 ? 'declined' : 'executed'
     })
   }
 

@@ -15,10 +15,15 @@ import { serveParent } from '../ward.mjs'
  * @property {string} key
  * @property {string} cert
  * @property {string} journal a file, which several servers may share
+ * @property {{ file: string, server: number, from: number } | null} arrivals where each request is noted when it comes: its number, that of
+ *   the server, and the milliseconds since `from`; null: nowhere
  * @property {string} name comes back with each response, as `x-server`
  * @property {number} limit of concurrent streams
  * @property {boolean} isRough whether it resets streams and retires connections now and then
  * @property {number} seed
+ *
+ * @typedef {{ delay?: number, errors?: number }} Disturbance `delay`: milliseconds that each response takes longer; `errors`: the share of
+ *   calls that get a 500, at once
  *
  * @typedef {import('node:http2').ServerHttp2Stream} Stream
  */
@@ -33,9 +38,12 @@ const LARGE = 8_000_000
 const PIECE = Buffer.alloc(50_000, 'd')
 
 /** @type {ServerOptions} */
-const { key, cert, journal, name, limit, isRough, seed } = JSON.parse(process.argv[2] ?? '{}')
+const { key, cert, journal, arrivals, name, limit, isRough, seed } = JSON.parse(process.argv[2] ?? '{}')
 const random = makeRandom(seed)
 const file = openSync(journal, 'a')
+const arrivalsFile = arrivals === null ? null : openSync(arrivals.file, 'a')
+/** @type {Disturbance} */
+let disturbance = {}
 
 /** @type {Set<import('node:http2').ServerHttp2Session>} */
 const sessions = new Set()
@@ -46,6 +54,16 @@ function execute(call) {
   const bytes = Buffer.allocUnsafe(4)
   bytes.writeUInt32LE(Number(call))
   writeSync(file, bytes)
+}
+
+/** A request has come. @param {string | string[] | undefined} call its number */
+function note(call) {
+  if (arrivals === null || arrivalsFile === null) return
+  const bytes = Buffer.allocUnsafe(12)
+  bytes.writeUInt32LE(Number(call), 0)
+  bytes.writeUInt32LE(arrivals.server, 4)
+  bytes.writeUInt32LE(Date.now() - arrivals.from, 8)
+  writeSync(arrivalsFile, bytes)
 }
 
 /** @param {Stream} stream @param {number} status @param {string} [body] */
@@ -75,6 +93,7 @@ function later(stream, delay, run) {
 const routes = {
   /** A small request, such as a notification to a device. */
   '/small'(stream, headers) {
+    note(headers['x-call'])
     if (isRough && random.chance(0.003)) return reset(stream, NGHTTP2_REFUSED_STREAM)
     if (isRough && random.chance(0.003)) {
       // Before the body has come: RFC 9113 §8.1.
@@ -85,11 +104,12 @@ const routes = {
     }
     stream.resume()
     stream.once('end', () => {
+      if (random.chance(disturbance.errors ?? 0)) return answer(stream, 500)
       if (isRough && random.chance(0.001)) return reset(stream, NGHTTP2_INTERNAL_ERROR)
       execute(headers['x-call'])
       if (isRough && random.chance(0.001)) return reset(stream, NGHTTP2_INTERNAL_ERROR)
       if (isRough && random.chance(0.01)) return answer(stream, 410, '{"reason":"Unregistered"}')
-      later(stream, random.integer(2, 30), () => answer(stream, 200))
+      later(stream, random.integer(2, 30) + (disturbance.delay ?? 0), () => answer(stream, 200))
     })
   },
 
@@ -200,7 +220,9 @@ server.on('stream', (/** @type {Stream} */ stream, headers) => {
 
 serveParent(
   () => ({ tally: { ...tally, sessions: sessions.size } }),
-  (/** @type {{ listen?: number, drain?: number }} */ { listen, drain }) => {
+  (/** @type {{ listen?: number, drain?: number, disturbance?: Disturbance }} */ message) => {
+    const { listen, drain } = message
+    disturbance = message.disturbance ?? disturbance
     if (listen !== undefined) {
       server.listen(listen, '127.0.0.1', () => {
         const address = server.address()

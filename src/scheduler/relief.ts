@@ -44,6 +44,11 @@ export class Relief {
     return this.#successor !== null
   }
 
+  /** Whether a session is the successor of a crowded one, whose calls it doesn't take over yet. */
+  isPending(session: Session): boolean {
+    return session === this.#successor
+  }
+
   /** The first of these sessions that needs a successor and may have one now; null for none. */
   find(sessions: Iterable<Session>): Session | null {
     for (const session of sessions) if (this.#isDue(session)) return session

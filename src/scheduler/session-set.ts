@@ -174,7 +174,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
 
   /** Whether `connections` allows another session. A successor has the place of the session that it is to replace. */
   get #hasPlace(): boolean {
-    const successors = this.#rotation?.isReplacing === true ? 1 : 0
+    const isReplacing = this.#rotation?.isReplacing === true || this.#relief.isRelieving
+    const successors = isReplacing ? 1 : 0
     return this.#usable.size - successors < this.#connections
   }
 
@@ -384,7 +385,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
 
   /** Whether a session is to replace another one, and its SETTINGS have not come: perhaps they never will. */
   #isUnsure(session: Session): boolean {
-    return this.#rotation?.isPending(session) === true && !session.isSettled
+    const isSuccessor = this.#rotation?.isPending(session) === true || this.#relief.isPending(session)
+    return isSuccessor && !session.isSettled
   }
 
   #onAllClosed(): void {

@@ -265,6 +265,23 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(statesOf(scene)).toEqual(['ready'])
   })
 
+  it('has its place taken by the other session: with a third one, no more take calls than `connections`', async () => {
+    const mute: ConnectionScript = { settings: null, onComplete: () => {} }
+    const scene = await start({ connections: 2 }, [HOLD, mute, HOLD])
+    const { peer, harness } = scene
+    await crowd(scene)
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await until(scene, 'ready', 'ready')
+    // More than both have room for: the second doesn't become ready to take over.
+    const calls = Array.from({ length: PLACES }, (_, i) => ask(harness, `POST /sibling/${i}`))
+    await peer.waitFor(() => peer.connections[2] !== undefined)
+    await until(scene, 'ready', 'ready', 'ready')
+    expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])
+    expect(peer.ledger.at(-1)).toMatch(/^2.* GET \/last$/)
+    expect(peer.connections).toHaveLength(3)
+    for (const call of calls) call.controller?.abort()
+  })
+
   it('leaves its calls to the other session when its peer retires it meanwhile', async () => {
     let letGo = (): void => {}
     const connect: Connector = ({ hostname, port }, callback) => {

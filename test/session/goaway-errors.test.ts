@@ -75,6 +75,19 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
     await heard(harness, ['connect', 'connect', 'disconnect'])
   })
 
+  it('and that neither responds nor closes, holds the accepted requests no longer than headersTimeout', async () => {
+    const { calls, connection } = await begin({ ...OPTIONS, headersTimeout: 300 })
+    connection.goAway({ lastStreamId: 3, code: INTERNAL_ERROR })
+    expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
+    for (const call of calls.slice(0, 2)) {
+      await call.settled
+      expect(call.error).toBeInstanceOf(errors.HeadersTimeoutError)
+      expect(call.error).toMatchObject({ processed: 'maybe', attempts: 1 })
+    }
+    // Nothing is left on it.
+    await expect.poll(() => connection.hasEnded || connection.isClosed).toBe(true)
+  })
+
   it('a response that has begun continues, and so does an upload', async () => {
     const peer = await startPeer([{ settings: [[Setting.INITIAL_WINDOW_SIZE, 2]] }, SERVE])
     const harness = startHarness(peer, OPTIONS)

@@ -355,8 +355,8 @@ class AttemptCall extends UpstreamCall {
   }
 
   /**
-   * An attempt that has lost would have taken longer. Of what was late once, as much again is a fair guess: for a Pareto
-   * tail of index 2 it is the mean. Without it, an upstream that is always slow would look no worse than late.
+   * An attempt that has lost would have taken longer. Of what was late once, as much again is a fair guess: for a
+   * Pareto tail of index 2 it is the mean. Without it, an upstream that is always slow would look no worse than late.
    */
   protected override toWholeTime(elapsed: number): number {
     return this.#hedged.hasLost(this) ? 2 * elapsed : elapsed

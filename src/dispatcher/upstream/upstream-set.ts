@@ -102,8 +102,8 @@ export class UpstreamSet {
   }
 
   /**
-   * Whether calls may eject an upstream. Not while so many others are unwell, too, that with all of them out calls would
-   * go to all: then the upstreams aren't at fault, and those that chance leaves would have to bear it.
+   * Whether calls may eject an upstream. Not while so many others are unwell, too, that with all of them out calls
+   * would go to all: then the upstreams aren't at fault, and those that chance leaves would have to bear it.
    */
   mayEject(upstream: Upstream, now: number): boolean {
     let failing = 1

@@ -677,6 +677,24 @@ describe('a hedged call', () => {
     at(1).respond()
     expect(set.toUsualLatency(clock.now())).toBeGreaterThanOrEqual(DELAY + 400)
   })
+
+  it.each([
+    { winner: 1, times: 2 },
+    { winner: 0, times: 1 },
+  ])('counts for the upstream of the loser, for twice its time if it was the first: %o', ({
+    winner,
+    times,
+  }) => {
+    const { clock, late, at, upstreams } = play()
+    late()
+    clock.advance(400)
+    at(winner).respond()
+    const loser = upstreams.find(({ name }) => name === at(1 - winner).upstream)
+    // The second began when the first was late, within the slack of the clock.
+    const took = winner === 1 ? DELAY + SLACK + 400 : 400
+    expect(loser?.latency(clock.now())).toBeGreaterThanOrEqual(times * took)
+    expect(loser?.latency(clock.now())).toBeLessThanOrEqual(times * took + SLACK)
+  })
 })
 
 describe('UpstreamSet.toLateness()', () => {

@@ -23,10 +23,7 @@ import { installPeers } from '../peers.mjs'
 const BATCH = 100
 
 /** Which micro benchmarks there are: each is a file of that name here, which exports its `comparisons`. */
-export const benchmarks = [
-  ...['normalizer', 'headers', 'bodies', 'unordered-list', 'queue', 'clock'],
-  ...['heap', 'call', 'body-readable', 'caller-context', 'decode'],
-]
+export const benchmarks = ['headers', 'unordered-list', 'caller-context', 'decode']
 
 /** @param {string} name @returns {Promise<readonly Comparison[]>} */
 export async function load(name) {

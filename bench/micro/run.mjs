@@ -1,4 +1,4 @@
-/** All micro benchmarks, one after another; with names, only those: `npm run bench:micro -- queue clock --time 200`. */
+/** All micro benchmarks, one after another; with names, only those: `npm run bench:micro -- headers decode --time 200`. */
 import { readOptions, runMain, UsageError } from '../../scripts/options.mjs'
 import { benchmarks, load, print, printHead } from './harness.mjs'
 

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Clock } from '../../../src/core/clock.ts'
+import { describe, expect, it } from 'vitest'
 import { runNode } from '../../support/clients/child.ts'
 
 const folder = new URL('../../../bench/micro/', import.meta.url)
@@ -9,16 +8,6 @@ const folder = new URL('../../../bench/micro/', import.meta.url)
 interface Comparison {
   readonly title: string
   readonly ways: Readonly<Record<string, () => unknown>>
-}
-
-interface Wait {
-  readonly isLate: boolean
-}
-
-interface Timing {
-  begin(wait: Wait): void
-  move(wait: Wait): void
-  stop(wait: Wait): void
 }
 
 async function load<T>(file: string): Promise<T> {
@@ -83,54 +72,18 @@ describe('a micro benchmark', () => {
 
   it('runs alone, and compares with our own way', async () => {
     const script = fileURLToPath(new URL('run.mjs', folder))
-    const { code, stdout, stderr } = await runNode(script, 'heap', '--time', '1')
-    expect([code, stderr]).toEqual([0, '1 of 1: heap\n'])
+    const { code, stdout, stderr } = await runNode(script, 'unordered-list', '--time', '1')
+    expect([code, stderr]).toEqual([0, '1 of 1: unordered-list\n'])
     const lines = stdout.split('\n')
-    expect(lines[2]).toMatch(/^ {2}SessionHeap .* 1\.00$/)
+    expect(lines[2]).toMatch(/^ {2}UnorderedList .* 1\.00$/)
   })
 
   it.each([
-    { args: ['nothing'], message: 'There is no nothing, but normalizer, headers, ' },
+    { args: ['nothing'], message: 'There is no nothing, but headers, ' },
     { args: ['--time', 'soon'], message: '--time takes milliseconds, such as 500, and no soon' },
   ])('run with $args is refused', async ({ args, message }) => {
     const { code, stdout, stderr } = await runNode(fileURLToPath(new URL('run.mjs', folder)), ...args)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
-  })
-})
-
-const { TIMINGS, Wait } = await load<{
-  readonly TIMINGS: readonly (readonly [string, new (clock: Clock) => Timing])[]
-  readonly Wait: new () => Wait
-}>('clock.mjs')
-
-/** The timers of the moment: those of the code are real even when a test fakes them. */
-const faked: Clock = {
-  now: () => performance.now(),
-  after(delay, callback) {
-    const timer = setTimeout(() => callback(performance.now()), delay)
-    return { cancel: () => clearTimeout(timer), setRef: () => {} }
-  },
-}
-
-describe.each(TIMINGS)('the clock by %s', (_name, Timing) => {
-  const MINUTE = 60_000
-
-  beforeEach(() => void vi.useFakeTimers())
-  afterEach(() => void vi.useRealTimers())
-
-  it('finds out who is late, who has been given more time, and who is done', () => {
-    const timing = new Timing(faked)
-    const [late, moved, done] = [new Wait(), new Wait(), new Wait()]
-    for (const wait of [late, moved, done]) timing.begin(wait)
-    vi.advanceTimersByTime(3 * MINUTE)
-    timing.move(moved)
-    timing.stop(done)
-    expect([late, moved, done].map(({ isLate }) => isLate)).toEqual([false, false, false])
-    vi.advanceTimersByTime(3 * MINUTE)
-    expect([late, moved, done].map(({ isLate }) => isLate)).toEqual([true, false, false])
-    vi.advanceTimersByTime(3 * MINUTE)
-    expect([late, moved, done].map(({ isLate }) => isLate)).toEqual([true, true, false])
-    expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { inTurn } from '../support/clocks/sample.ts'
-import { usePieceRig } from '../support/peers/piece-rig.ts'
+import { TIMEOUT, usePieceRig } from '../support/peers/piece-rig.ts'
 import { MOST_TIMES, STREAM_SHARE } from './children/piece-plan.ts'
 
 /** One response, or ten, of frames of one size: how many bytes had come, and the memory that they took. */
@@ -80,7 +80,7 @@ async function toAllBreaches(holder: string, turn: number, origin: string, node?
   return breaches.flat()
 }
 
-describe('the memory that is kept', () => {
+describe('the memory that is kept', { timeout: 2 * TIMEOUT }, () => {
   const cases = HOLDERS.flatMap((holder, at) =>
     inTurn(TRANSPORTS, at).map((transport) => ({ holder, transport, turn: at >> 1 })),
   )

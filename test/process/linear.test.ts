@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { inTurn } from '../support/clocks/sample.ts'
-import { usePieceRig } from '../support/peers/piece-rig.ts'
+import { TIMEOUT, usePieceRig } from '../support/peers/piece-rig.ts'
 
 /** Of n pieces, and of 4n. Microseconds of CPU time, the least of some rounds. */
 type Pair = readonly [few: number, many: number]
@@ -70,7 +70,7 @@ async function toFacts(reader: (typeof READERS)[number]): Promise<[engine: strin
   )
 }
 
-describe('the CPU time of a response in pieces of one byte', () => {
+describe('the CPU time of a response in pieces of one byte', { timeout: 2 * TIMEOUT }, () => {
   it.each(
     READERS,
   )('when read by %s, is linear, and no turn of the event loop grows with it', async (reader) => {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { bundle } from '../support/clients/bundled.ts'
-import { runNode } from '../support/clients/child.ts'
+import { runNodeWith } from '../support/clients/child.ts'
 import { toRounds } from '../support/clocks/sample.ts'
 
 const toPath = bundle({ dodici: new URL('../../src/index.ts', import.meta.url) })
@@ -14,7 +14,9 @@ const REQUESTS = toRounds(15_000, 6_000)
 it('a process with thousands of calls to servers that misbehave settles each once, and leaks nothing', async () => {
   const counts = ['--requests', `${REQUESTS}`, '--warmup', `${WARMUP}`]
   const args = [...counts, '--seed', '12', '--dodici', toPath('dodici')]
-  const { code, signal, stdout, stderr } = await runNode('--expose-gc', SOAK, ...args)
+  // What threads of V8 haven't swept yet would count as memory that is left: on a busy machine that is much.
+  const flags = ['--expose-gc', '--single-threaded-gc']
+  const { code, signal, stdout, stderr } = await runNodeWith(flags, SOAK, ...args)
   // It tells what was wrong there, for each engine.
   expect(stdout).not.toContain('WRONG')
   expect(stdout).toMatch(/\nNothing was wrong\.\n$/)

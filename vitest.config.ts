@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vitest/config'
 import { defineConfig } from 'vitest/config'
@@ -52,6 +53,28 @@ const PURE = [
   'test/protocol/**/!(last-ids|rfc9113-ids|cost|hostile-blocks).test.ts',
   'test/unit/*/**/!(checks|errors|response-body|decode|headers).test.ts',
 ]
+
+/**
+ * What a process has once: what a file leaves there, the next file would meet. Mocks and spies, globals, events and the environment of the
+ * process, channels, prototypes, async hooks, and all that measures time or memory. An undici of npm's makes itself the global dispatcher, and a fallback may be
+ * made of that.
+ */
+const ONE_A_PROCESS =
+  /vi\.(mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)|watchHeaderObjects|fake-timers|setGlobalDispatcher|\binstall\(|globalThis|Symbol\.for|process\.(on|once|env|emit|exit\w*|\w+Usage|getActive\w+)\b|diagnostics_channel|async_hooks|perf_hooks|performance|hrtime|\bgc\b|WeakRef|\.prototype\b|await import\(|worker_threads|child_process|clients\/(child|cli-here|node-streams|bundled|fallback-child)|^import (?!type).* from 'undici/m
+
+const FILES = readdirSync(new URL('test/', import.meta.url), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => `test/${name.replaceAll('\\', '/')}`)
+/**
+ * Tests of sessions and of the API whose files share workers, too, since their text has none of that: 0.75 s of CPU time less for each file, most of which
+ * is a process and src/.
+ */
+const SHARED = FILES.filter(
+  (file) =>
+    /^test\/(session|api|api\/fetch)\/[^/]+$/.test(file) &&
+    !ONE_A_PROCESS.test(readFileSync(new URL(file, import.meta.url), 'utf8')),
+)
+const ALONE = FILES.filter((file) => !SHARED.includes(file))
 
 /** Ours alone, on top of what a line of Node brings: schedulers, pools, proxies, command line, documents. */
 const OURS = [
@@ -138,6 +161,8 @@ export default defineConfig({
     // Bounds on a test that hangs, and on nothing else: a busy machine, on which all takes ten times as long, reaches none of them.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    // What is transformed once is so for each run and for each line of Node.
+    experimental: { fsModuleCache: true },
     expect: { poll: { interval: 10, timeout: 60_000 } },
     // An unhandled rejection or 'error' event is a bug of ours, whichever test was running.
     dangerouslyIgnoreUnhandledErrors: false,
@@ -160,6 +185,7 @@ export default defineConfig({
             ...SITE,
             ...(isLine ? [...ONCE, ...PLAYED] : []),
             ...PURE,
+            ...SHARED,
             ...(isSample ? OURS : []),
           ],
         },
@@ -169,16 +195,26 @@ export default defineConfig({
         plugins: [withDefaultEngine('wire')],
         test: {
           name: 'wire',
-          include: isSample ? WIRE_SAMPLE : ON_WIRE,
-          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES],
+          include: isLine ? WIRE_SAMPLE : ON_WIRE,
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...SHARED],
+        },
+      },
+      {
+        extends: true,
+        plugins: [withDefaultEngine('wire')],
+        test: {
+          name: 'wire-pure',
+          include: isLine ? WIRE_SAMPLE : ON_WIRE,
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ALONE],
+          isolate: false,
         },
       },
       {
         extends: true,
         test: {
           name: 'pure',
-          include: isSample ? [] : PURE,
-          exclude: isLine ? ONCE : [],
+          include: [...PURE, ...SHARED],
+          exclude: [...(isLine ? [...ONCE, ...PLAYED] : []), ...(isSample ? OURS : [])],
           isolate: false,
         },
       },

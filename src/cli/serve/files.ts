@@ -11,7 +11,7 @@ import { open, realpath, stat } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import { isSystemError } from '../certificates/cache-folder.ts'
 import { toContentType } from './content-types.ts'
-import type { Exchange, Fields } from './exchange.ts'
+import type { Exchange, Fields, IncomingRequest } from './exchange.ts'
 import { allow } from './exchange.ts'
 
 /** How much of a file is read at once. */
@@ -62,7 +62,7 @@ export class Files {
       if (join(this.#root, inside) !== path) return null
       return { path, stats: await stat(path) }
     } catch (error) {
-      if (isSystemError(error)) return null
+      if (isMissing(error)) return null
       throw error
     }
   }
@@ -117,9 +117,22 @@ async function openFile(path: string): Promise<FileHandle | null> {
     // The path has no links any more. One that was put there since is refused.
     return await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
   } catch (error) {
-    if (isSystemError(error)) return null
+    if (isMissing(error)) return null
     throw error
   }
+}
+
+/** Out of file descriptors or memory: nothing is known of the file. */
+const BUSY: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
+
+/** Whether an error says that a file isn't there, or may not be read. */
+function isMissing(error: unknown): boolean {
+  return isSystemError(error) && !isBusy(error)
+}
+
+/** Whether the system has no room for the moment: the same request may be served later. */
+export function isBusy(error: unknown): boolean {
+  return isSystemError(error) && BUSY.has(error.code)
 }
 
 async function sendFile(exchange: Exchange, file: FileHandle, path: string): Promise<void> {
@@ -133,11 +146,13 @@ async function sendFile(exchange: Exchange, file: FileHandle, path: string): Pro
     'accept-ranges': 'bytes',
   }
   const { headers } = exchange.request
-  if (isListed(headers['if-none-match'], etag)) {
+  if (isKnown(headers, etag, stats.mtime)) {
     exchange.sendText(304, '', fields)
     return
   }
-  const isWhole = headers['if-range'] !== undefined && headers['if-range'] !== etag
+  const ifRange = headers['if-range']
+  // RFC 9110 §13.1.5: an entity tag, or the very date.
+  const isWhole = ifRange !== undefined && ifRange !== etag && ifRange !== stats.mtime.toUTCString()
   const range = isWhole || exchange.method !== 'GET' ? null : toRange(headers.range, stats.size)
   if (range === 'unsatisfiable') {
     exchange.sendText(416, 'There are no such bytes.\n', { 'content-range': `bytes */${stats.size}` })
@@ -153,6 +168,16 @@ async function sendFile(exchange: Exchange, file: FileHandle, path: string): Pro
   })
   if (exchange.method !== 'HEAD') await copy(exchange, file, start, end)
   exchange.end()
+}
+
+/** Whether the client has this file. RFC 9110 §13.2.2: a date counts where there is no entity tag. */
+function isKnown(headers: IncomingRequest['headers'], etag: string, modified: Date): boolean {
+  const since = headers['if-modified-since']
+  if (headers['if-none-match'] !== undefined || since === undefined) {
+    return isListed(headers['if-none-match'], etag)
+  }
+  // A date has whole seconds.
+  return Math.floor(modified.getTime() / 1_000) * 1_000 <= Date.parse(String(since))
 }
 
 /** RFC 9110 §13.1.2. */

@@ -10,6 +10,7 @@ import { toPrintable } from '../terminal.ts'
 import { toBuiltIn, toBuiltInList } from './built-ins.ts'
 import type { Exchange, IncomingRequest } from './exchange.ts'
 import type { Files } from './files.ts'
+import { isBusy } from './files.ts'
 import type { RequestOwner } from './http-servers.ts'
 
 /** Sends each request to its route. */
@@ -44,9 +45,9 @@ export class Requests implements RequestOwner {
   async #serve(exchange: Exchange): Promise<void> {
     try {
       await this.#route(exchange)
-    } catch {
+    } catch (error) {
       // The client has left, or the response can't be what was promised.
-      if (!exchange.hasResponded && !exchange.isOver) refuse(exchange)
+      if (!exchange.hasResponded && !exchange.isOver) refuse(exchange, error)
       else exchange.destroy()
     }
   }
@@ -77,9 +78,10 @@ export class Requests implements RequestOwner {
 }
 
 /** A request ends no server: neither does the response to one that failed. */
-function refuse(exchange: Exchange): void {
+function refuse(exchange: Exchange, error: unknown): void {
   try {
-    exchange.sendText(500, 'The request could not be served.\n')
+    if (isBusy(error)) exchange.sendText(503, 'The server has no room for now.\n', { 'retry-after': 1 })
+    else exchange.sendText(500, 'The request could not be served.\n')
   } catch {
     exchange.destroy()
   }

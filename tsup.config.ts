@@ -12,7 +12,7 @@ import {
 const shared = {
   target: 'node20',
   platform: 'node',
-  external: ['undici', /^@connectrpc\//, /^@bufbuild\//],
+  external: ['undici', /^@connectrpc\//, /^@bufbuild\//, /^@grpc\//],
   // scripts/build.mjs does it: tsup would remove the declarations of `dodici/undici` behind `onSuccess`.
   clean: false,
   splitting: false,
@@ -34,7 +34,12 @@ const shared = {
   esbuildPlugins: [splitEntries, withoutComments],
 }
 
-const entry = { index: 'src/index.ts', undici: 'src/undici/entry.ts', connect: 'src/connect/entry.ts' }
+const entry = {
+  index: 'src/index.ts',
+  undici: 'src/undici/entry.ts',
+  connect: 'src/connect/entry.ts',
+  'grpc-js': 'src/grpc-js/entry.ts',
+}
 
 export default [
   // One file an entry: `require()` loads one file faster than many, and nothing shakes a tree of CommonJS.
@@ -42,7 +47,7 @@ export default [
     ...shared,
     entry,
     format: ['cjs'],
-    // Those of `dodici/undici` and `dodici/connect` are written by hand: they name packages that each consumer has of its own.
+    // The declarations of all other entries are written by hand: they name packages that each consumer has of its own.
     dts: { entry: { index: 'src/index.ts' } },
     onSuccess: finishEntries,
   },

@@ -25,6 +25,10 @@ const MEANT = [
   'dist/connect.d.cts',
   'dist/connect.d.ts',
   'dist/connect.js',
+  'dist/grpc-js.cjs',
+  'dist/grpc-js.d.cts',
+  'dist/grpc-js.d.ts',
+  'dist/grpc-js.js',
   'dist/index.cjs',
   'dist/index.d.cts',
   'dist/index.d.ts',
@@ -43,7 +47,7 @@ const MEANT = [
 /** What `index.js` exports from. The names of chunks are made of what is in them. */
 const PART = /^dist\/parts\/[\w-]+\.js$/
 /** Bytes. */
-const MAX_TARBALL = 535_000
+const MAX_TARBALL = 600_000
 
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
@@ -116,6 +120,7 @@ try {
     await checkTypeScript(consumer, url)
   })
   await checkTesting(consumer)
+  await checkGrpc(consumer)
   await checkBundles(consumer)
   await checkCli(consumer)
   await checkConnect(consumer)
@@ -220,6 +225,23 @@ async function checkConnect(consumer) {
     const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici', file)), { level: 9 })
     assert.ok(length <= MAX_ENTRY, `${file} costs ${length} bytes, more than ${MAX_ENTRY}`)
     console.log(`${file}: a call; ${length} bytes as gzip`)
+  }
+}
+
+/**
+ * `dodici/grpc-js`: by import and by require, where its peer isn't installed; and what it costs.
+ *
+ * @param {string} consumer
+ */
+async function checkGrpc(consumer) {
+  const [esm, cjs] = [await node(consumer, ['grpc-js.mjs']), await node(consumer, ['grpc-js.cjs'])]
+  assert.equal(cjs, esm, 'the ES module and CommonJS of dodici/grpc-js differ')
+  for (const file of ['grpc-js.js', 'grpc-js.cjs']) {
+    const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici/dist', file)), {
+      level: 9,
+    })
+    assert.ok(length <= MAX_ENTRY, `dist/${file} costs ${length} bytes, more than ${MAX_ENTRY}`)
+    console.log(`dodici/grpc-js: says what is missing without its peer; ${file} has ${length} bytes as gzip`)
   }
 }
 

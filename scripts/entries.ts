@@ -10,15 +10,15 @@ import typescript from 'typescript'
 const { ModuleKind, ScriptTarget, transpileModule } = typescript
 
 /**
- * The entries `dodici/undici` and `dodici/connect`, and the command line, import the built `dodici` beside them, and have no copy of it: one
- * process has one set of classes.
+ * The entries `dodici/undici`, `dodici/connect` and `dodici/grpc-js`, and the command line, import the built `dodici` beside them, and have
+ * no copy of it: one process has one set of classes.
  */
 export const splitEntries: Plugin = {
   name: 'split-entries',
   setup(build) {
     const extension = build.initialOptions.format === 'cjs' ? 'cjs' : 'js'
     build.onResolve({ filter: /^[./]+\/(testing\/)?index\.ts$/ }, ({ path, importer }) => {
-      if (!/\/src\/(undici|connect|cli)\//.test(importer)) return undefined
+      if (!/\/src\/(undici|connect|grpc-js|cli)\//.test(importer)) return undefined
       const entry = path.includes('testing') ? 'testing' : 'index'
       return { path: `./${entry}.${extension}`, external: true }
     })
@@ -82,6 +82,7 @@ export async function finishEntries(): Promise<void> {
   await writeFile('dist/parts/peer.js', await toJavaScript('src/undici/peer.ts'))
   await copyDeclarations('undici', toDefault)
   await copyDeclarations('connect', () => '')
+  await copyDeclarations('grpc-js', () => '')
 }
 
 /** The declarations of an entry, for both formats. They are a file that has nothing else. */

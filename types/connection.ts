@@ -35,7 +35,7 @@ export interface TlsInfo {
   readonly cipher: string
   /** What ALPN has chosen; `null` for nothing. */
   readonly alpnProtocol: string | null
-  /** Whether the peer's certificate was verified. `false` with `rejectUnauthorized: false` and a certificate that fails. */
+  /** Whether the peer's certificate was verified. It may not be with `rejectUnauthorized: false`. */
   readonly authorized: boolean
   /** Whether the handshake resumed an earlier session. */
   readonly isSessionReused: boolean

@@ -70,10 +70,10 @@ export interface DispatchController {
   readonly transport?: TransportInfo | null
 
   /**
-   * Whether the header section of the final response has ended it (END_STREAM on HEADERS, RFC 9113 §8.1): it has neither
-   * body nor trailers. gRPC calls that Trailers-Only. Known from `onResponseStart` of the final response on; `false`
-   * before, and over HTTP/1.1. Dodici's own: undici's dispatchers, and interceptors with a controller of their own, have
-   * no such property.
+   * Whether the header section of the final response has ended it (END_STREAM on HEADERS, RFC 9113 §8.1): it has
+   * neither body nor trailers. gRPC calls that Trailers-Only. Known from `onResponseStart` of the final response on;
+   * `false` before, and over HTTP/1.1. Dodici's own: undici's dispatchers, and interceptors with a controller of
+   * their own, have no such property.
    */
   readonly isHeaderOnly?: boolean
 

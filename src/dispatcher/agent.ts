@@ -128,7 +128,7 @@ export class Agent extends LivingDispatcher {
    * Connects to an origin before the first request to it: as {@link Pool.connectAhead} of its Pool.
    *
    * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
-   * @throws what {@link Pool.connectAhead} throws, InvalidArgumentError for another `origin`, and NotSupportedError where
+   * @throws what {@link Pool.connectAhead} throws; InvalidArgumentError for another `origin`; NotSupportedError where
    *   the agent's `factory` has made a dispatcher that is neither a Client nor a Pool
    */
   async connectAhead(origin: string | URL): Promise<HttpProtocol> {

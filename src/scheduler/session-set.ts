@@ -37,7 +37,11 @@ export interface SessionSetOwner extends ReconnectDemand {
   onRoom(): void
   /** No connection could be made: calls that no other session will serve must fail. */
   failWaiting(cause: Error): void
-  /** A session has ended before its peer's SETTINGS came, and no other one takes calls. @param cause null: none was told */
+  /**
+   * A session has ended before its peer's SETTINGS came, and no other one takes calls.
+   *
+   * @param cause null: none was told
+   */
   failConnecting(cause: Error | null): void
   /** `sessions` sessions in a row ended without a response: no further one is opened for the waiting calls. */
   failFruitless(sessions: number, cause: Error | null): void

@@ -31,7 +31,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['global'],
   ['fetch', 'install'],
   ['index'],
-  ['undici', 'connect', 'cli'],
+  ['undici', 'connect', 'grpc-js', 'cli'],
 ]
 
 /** The units that are a single file of src/; every other unit is a folder. */

@@ -1,0 +1,112 @@
+// CPU time of gRPC calls in this process: grpc-js' own channels beside those of dodici/grpc-js, interleaved. The server is a process of its own.
+// Run as: npm run bench:grpc -- [rounds]
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import * as grpc from '@grpc/grpc-js'
+import { channelFactory } from '../dist/grpc-js.js'
+
+const rounds = Number(process.argv[2] ?? 6)
+const MESSAGE = Buffer.alloc(100, 'x')
+/** Messages of a stream, and of one side of a dialogue. */
+const MESSAGES = 100
+const TURNS = 50
+
+const script = fileURLToPath(new URL('../test/interop/children/grpc-js-server.mjs', import.meta.url))
+const server = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
+const [line] = await once(createInterface({ input: server.stdout }), 'line')
+const target = `127.0.0.1:${line.split(' ')[1]}`
+
+/** @param {Buffer} bytes */
+const same = (bytes) => bytes
+
+/** @param {import('dodici').EngineName | null} engine null: grpc-js itself */
+function toClient(engine) {
+  /** @type {grpc.ClientOptions} */
+  const options = engine === null ? {} : { channelFactoryOverride: channelFactory({ grpc, engine }) }
+  return new grpc.Client(target, grpc.credentials.createInsecure(), options)
+}
+
+const CLIENTS = { 'grpc-js': toClient(null), node: toClient('node'), wire: toClient('wire') }
+
+/** @typedef {(client: grpc.Client) => Promise<unknown>} Play */
+
+/** @type {Play} */
+const unary = (client) =>
+  new Promise((resolve, reject) => {
+    client.makeUnaryRequest('/dodici.Test/Echo', same, same, MESSAGE, (error, value) =>
+      error ? reject(error) : resolve(value),
+    )
+  })
+
+/** @type {Play} */
+const fromServer = (client) =>
+  new Promise((resolve, reject) => {
+    const request = Buffer.from(JSON.stringify({ Count: MESSAGES, Size: MESSAGE.length }))
+    const call = client.makeServerStreamRequest('/dodici.Test/Expand', same, same, request)
+    call.resume().on('end', resolve).on('error', reject)
+  })
+
+/** @type {Play} */
+const toServer = (client) =>
+  new Promise((resolve, reject) => {
+    const call = client.makeClientStreamRequest('/dodici.Test/Collect', same, same, (error, value) =>
+      error ? reject(error) : resolve(value),
+    )
+    for (let sent = 0; sent < MESSAGES; sent++) call.write(MESSAGE)
+    call.end()
+  })
+
+/** @type {Play} */
+const dialogue = (client) =>
+  new Promise((resolve, reject) => {
+    const call = client.makeBidiStreamRequest('/dodici.Test/Chat', same, same)
+    let turns = 0
+    call.on('data', () => {
+      if (++turns < TURNS) call.write(MESSAGE)
+      else call.end()
+    })
+    call.on('end', resolve).on('error', reject)
+    call.write(MESSAGE)
+  })
+
+/** @type {readonly (readonly [name: string, play: Play, calls: number, atOnce: number])[]} */
+const PLAYS = [
+  ['unary', unary, 1_500, 50],
+  ['stream from the server', fromServer, 100, 5],
+  ['stream to the server', toServer, 100, 5],
+  ['to and fro', dialogue, 60, 5],
+]
+
+/** @param {grpc.Client} client @param {(typeof PLAYS)[number]} play @returns µs of CPU time a call */
+async function measure(client, [, play, calls, atOnce]) {
+  const before = process.cpuUsage()
+  let left = calls
+  const lane = async () => {
+    while (left-- > 0) await play(client)
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / calls
+}
+
+/** @type {Record<string, Record<string, number>>} */
+const table = {}
+for (let round = 0; round < rounds; round++) {
+  for (const play of PLAYS) {
+    /** @type {Record<string, number>} */
+    const best = table[play[0]] ?? {}
+    table[play[0]] = best
+    for (const [name, client] of Object.entries(CLIENTS))
+      best[name] = Math.min(best[name] ?? Number.POSITIVE_INFINITY, Math.round(await measure(client, play)))
+  }
+}
+for (const row of Object.values(table)) {
+  const own = row['grpc-js'] ?? Number.NaN
+  row['node : grpc-js'] = Math.round(((row.node ?? 0) / own) * 100) / 100
+  row['wire : grpc-js'] = Math.round(((row.wire ?? 0) / own) * 100) / 100
+}
+console.table(table)
+for (const client of Object.values(CLIENTS)) client.close()
+server.kill()

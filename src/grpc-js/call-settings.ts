@@ -1,0 +1,115 @@
+/**
+ * What the calls of a channel have in common.
+ *
+ * @module
+ */
+
+import type { CallCredentials, ChannelOptions } from '@grpc/grpc-js'
+import type { Pool } from '../index.ts'
+import type { Encoding } from './compression.ts'
+import { ACCEPTED_ENCODINGS, toEncoding } from './compression.ts'
+import type { Grpc, MetadataClass } from './grpc.ts'
+import { toGrpcVersion } from './grpc.ts'
+
+const MAX_RECEIVED = 4 * 1024 * 1024
+const UNLIMITED = -1
+
+/** Names that a call's metadata can't set: the channel sends them, or they are another protocol's. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'content-type',
+  'grpc-accept-encoding',
+  'grpc-encoding',
+  'grpc-timeout',
+  'te',
+  'user-agent',
+])
+
+/** Read once, when the channel is made. */
+export class CallSettings {
+  readonly Metadata: MetadataClass
+  readonly pool: Pool
+  readonly callCredentials: CallCredentials
+  /** Of credentials that add nothing. */
+  readonly #EmptyCredentials: unknown
+  /** Bytes; -1: any. */
+  readonly maxReceived: number
+  readonly maxSent: number
+  readonly authority: string
+  readonly #originAuthority: string
+  readonly #wantedEncoding: Encoding
+  /** What the server has said that it takes; null before. */
+  #serverEncodings: readonly string[] | null = null
+  readonly #fixed: readonly string[]
+
+  constructor(
+    grpc: Grpc,
+    pool: Pool,
+    callCredentials: CallCredentials,
+    authority: string,
+    options: ChannelOptions,
+  ) {
+    this.Metadata = grpc.Metadata
+    this.pool = pool
+    this.callCredentials = callCredentials
+    this.#EmptyCredentials = grpc.credentials.createEmpty().constructor
+    this.maxReceived = options['grpc.max_receive_message_length'] ?? MAX_RECEIVED
+    this.maxSent = options['grpc.max_send_message_length'] ?? UNLIMITED
+    this.authority = options['grpc.default_authority'] || authority
+    this.#originAuthority = new URL(pool.origin).host
+    this.#wantedEncoding = toEncoding(options['grpc.default_compression_algorithm'])
+    const agents = [
+      options['grpc.primary_user_agent'],
+      `grpc-node-js/${toGrpcVersion()}`,
+      options['grpc.secondary_user_agent'],
+    ]
+    this.#fixed = [
+      ...['te', 'trailers', 'content-type', 'application/grpc'],
+      ...['user-agent', agents.filter(Boolean).join(' ')],
+      ...['grpc-accept-encoding', ACCEPTED_ENCODINGS, 'accept-encoding', 'identity'],
+    ]
+  }
+
+  /** The encoding of messages that are sent: none that the server has said it doesn't take. */
+  get encoding(): Encoding {
+    if (this.#serverEncodings === null || this.#serverEncodings.includes(this.#wantedEncoding))
+      return this.#wantedEncoding
+    return 'identity'
+  }
+
+  learnEncodings(field: string): void {
+    this.#serverEncodings = field.split(',').map((name) => name.trim())
+  }
+
+  /** Null where no metadata has to be made for the call. */
+  toCredentials(ofCall: CallCredentials | null): CallCredentials | null {
+    const own = this.#isEmpty(this.callCredentials) ? null : this.callCredentials
+    if (ofCall === null || this.#isEmpty(ofCall)) return own
+    return own === null ? ofCall : ofCall.compose(own)
+  }
+
+  #isEmpty(credentials: CallCredentials): boolean {
+    return credentials.constructor === this.#EmptyCredentials
+  }
+
+  /** The fields of every request. @param authority the value of `:authority` */
+  toFields(authority: string, encoding: Encoding): string[] {
+    const fields = this.#fixed.slice()
+    if (authority !== this.#originAuthority) fields.push('host', authority)
+    if (encoding !== 'identity') fields.push('grpc-encoding', encoding)
+    return fields
+  }
+}
+
+/** The fields of a call's metadata, as they are now: a flat list. */
+export function toMetadataFields(metadata: InstanceType<MetadataClass>): string[] {
+  const fields: string[] = []
+  const headers = metadata.toHttp2Headers()
+  for (const name in headers) {
+    if (OWN_FIELDS.has(name)) continue
+    const values = headers[name]
+    if (Array.isArray(values)) for (const value of values) fields.push(name, value)
+    else if (values !== undefined) fields.push(name, String(values))
+  }
+  return fields
+}

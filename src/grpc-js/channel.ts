@@ -1,0 +1,157 @@
+/**
+ * A channel of gRPC over a Pool.
+ *
+ * @module
+ */
+
+import type { ChannelOptions } from '@grpc/grpc-js'
+import type { CallOwner, ParentCall } from './call.ts'
+import { GrpcCall } from './call.ts'
+import { CallSettings } from './call-settings.ts'
+import { Connectivity, State } from './connectivity.ts'
+import { toTime } from './deadline.ts'
+import type { Grpc } from './grpc.ts'
+import type { MethodTimeouts } from './service-config.ts'
+import { toTimeout } from './service-config.ts'
+import type { SharedPool } from './shared-pool.ts'
+import type { Target } from './target.ts'
+
+/** The bits of `grpc.propagate`. */
+const DEADLINE = 1
+const CANCELLATION = 8
+const DEFAULTS = 0xffff
+
+/** A server's call, as `options.parent` of a call names it. */
+interface Parent extends ParentCall {
+  getDeadline(): Date | number
+}
+
+/** What the channel is made of. */
+export interface ChannelParts {
+  readonly grpc: Grpc
+  readonly target: Target
+  readonly options: ChannelOptions
+  readonly timeouts: MethodTimeouts
+  readonly shared: SharedPool
+  /** The channel was closed. */
+  readonly onClosed: () => void
+}
+
+/** The number of the last channel, and of the last call: what `getChannelzRef()` and `getCallNumber()` tell. */
+const numbers = { channel: 0, call: 0 }
+
+/** grpc-js' `Channel`. Its calls run on the Pool that it shares with equal channels. */
+export class GrpcChannel implements CallOwner {
+  readonly settings: CallSettings
+  readonly #parts: ChannelParts
+  readonly #connectivity: Connectivity
+  readonly #number = ++numbers.channel
+  readonly #calls = new Set<GrpcCall>()
+  /** Calls that wait for a connection. */
+  readonly #waiting = new Set<GrpcCall>()
+  readonly #onDisconnect = (): void => {
+    if (this.#parts.shared.pool.stats.connected === 0) this.#connectivity.onDisconnected()
+  }
+
+  constructor(parts: ChannelParts) {
+    const { grpc, target, options, shared } = parts
+    this.#parts = parts
+    this.settings = new CallSettings(grpc, shared.pool, shared.callCredentials, target.authority, options)
+    this.#connectivity = new Connectivity(
+      options,
+      () => shared.pool.connectAhead(),
+      () => this.#waiting.size > 0,
+      () => this.#onReady(),
+    )
+    shared.acquire()
+    shared.pool.on('disconnect', this.#onDisconnect)
+  }
+
+  get target(): string {
+    return this.#parts.target.text
+  }
+
+  get isReady(): boolean {
+    return this.#connectivity.state === State.READY
+  }
+
+  close(): void {
+    if (this.#connectivity.state === State.SHUTDOWN) return
+    this.#parts.shared.pool.off('disconnect', this.#onDisconnect)
+    this.#connectivity.shutDown()
+    for (const call of [...this.#calls]) call.onChannelClosed()
+    this.#parts.onClosed()
+  }
+
+  getTarget(): string {
+    return this.target
+  }
+
+  getConnectivityState(tryToConnect: boolean): number {
+    const { state } = this.#connectivity
+    if (tryToConnect) this.#connectivity.connect()
+    return state
+  }
+
+  watchConnectivityState(
+    currentState: number,
+    deadline: Date | number,
+    callback: (error?: Error) => void,
+  ): void {
+    this.#connectivity.watch(currentState, deadline, callback)
+  }
+
+  /** Nothing is registered at channelz. */
+  getChannelzRef(): { kind: 'channel'; id: number; name: string } {
+    return { kind: 'channel', id: this.#number, name: this.target }
+  }
+
+  createCall(
+    method: string,
+    deadline: Date | number,
+    host: string | null | undefined,
+    parentCall: Parent | null,
+    propagateFlags: number | null | undefined,
+  ): GrpcCall {
+    if (typeof method !== 'string') throw new TypeError('Channel#createCall: method must be a string')
+    if (!(typeof deadline === 'number' || deadline instanceof Date))
+      throw new TypeError('Channel#createCall: deadline must be a number or Date')
+    if (this.#connectivity.state === State.SHUTDOWN) throw new Error('Channel has been shut down')
+    const flags = propagateFlags ?? DEFAULTS
+    const timeout = toTimeout(this.#parts.timeouts, method)
+    const time = Math.min(
+      toTime(deadline),
+      timeout === null ? Number.POSITIVE_INFINITY : Date.now() + timeout,
+      parentCall && flags & DEADLINE ? toTime(parentCall.getDeadline()) : Number.POSITIVE_INFINITY,
+    )
+    const parent = parentCall && flags & CANCELLATION ? parentCall : null
+    return new GrpcCall(this, method, host ?? this.settings.authority, time, parent, ++numbers.call)
+  }
+
+  admit(call: GrpcCall): boolean {
+    if (this.#connectivity.state === State.SHUTDOWN) return false
+    this.#calls.add(call)
+    return true
+  }
+
+  onSending(): void {
+    if (!this.isReady) this.#connectivity.connect()
+  }
+
+  awaitReady(call: GrpcCall): void {
+    this.#waiting.add(call)
+    this.#connectivity.connect()
+    this.#connectivity.updateRef()
+  }
+
+  onEnded(call: GrpcCall): void {
+    this.#calls.delete(call)
+    if (this.#waiting.delete(call)) this.#connectivity.updateRef()
+  }
+
+  #onReady(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const call of waiting) call.onReady()
+  }
+}

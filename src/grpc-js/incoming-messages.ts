@@ -1,0 +1,173 @@
+/**
+ * The messages of a response: found in its pieces, inflated, and kept until the caller asks for them.
+ *
+ * @module
+ */
+
+import { decompress } from './compression.ts'
+import { Status } from './grpc.ts'
+import type { MessageSink } from './message-decoder.ts'
+import { MessageDecoder } from './message-decoder.ts'
+import type { Outcome } from './status.ts'
+
+/** The call, as its incoming messages see it. */
+export interface IncomingOwner {
+  /** Tells the listener of a message. It may ask for the next one from within. */
+  deliver(message: Buffer): void
+  onBadMessage(outcome: Outcome): void
+  /** Messages that weren't asked for are kept, and the server must not send more. */
+  hold(): void
+  /** The kept messages were asked for. */
+  flow(): void
+  /** All that came was told. */
+  onDrained(): void
+}
+
+/** A message that waits: for the one ahead of it to be inflated, or for the caller. */
+interface Kept {
+  readonly message: Buffer
+  readonly isCompressed: boolean
+}
+
+/** With so many bytes in messages that weren't asked for, the server has to wait. */
+const MAX_KEPT = 16_384
+
+/** Messages are told one for each that was asked for, in order, and never from within the request for it. */
+export class IncomingMessages implements MessageSink {
+  readonly #owner: IncomingOwner
+  readonly #decoder: MessageDecoder
+  readonly #maxSize: number
+  /** The response's `grpc-encoding`. */
+  encoding = 'identity'
+  /** Null before the first that has to wait. */
+  #kept: Kept[] | null = null
+  #keptSize = 0
+  #isHeld = false
+  /** The caller has asked for a message that it hasn't got. */
+  #isWanted = false
+  /** The first kept message is being inflated. */
+  #isInflating = false
+  #isScheduled = false
+  #isDelivering = false
+  #isStopped = false
+
+  constructor(owner: IncomingOwner, maxSize: number) {
+    this.#owner = owner
+    this.#maxSize = maxSize
+    this.#decoder = new MessageDecoder(this, maxSize)
+  }
+
+  /** Nothing waits here. */
+  get isDrained(): boolean {
+    return this.#count === 0 && !this.#isInflating
+  }
+
+  get #count(): number {
+    return this.#kept === null ? 0 : this.#kept.length
+  }
+
+  get isWithinMessage(): boolean {
+    return this.#decoder.isWithinMessage
+  }
+
+  write(chunk: Buffer): void {
+    if (this.#isStopped) return
+    const length = this.#decoder.write(chunk)
+    if (length < 0 || this.#isStopped) return
+    const details = `Received message larger than max (${length} vs ${this.#maxSize})`
+    this.#owner.onBadMessage({ code: Status.RESOURCE_EXHAUSTED, details })
+  }
+
+  /** The caller asks for one message. */
+  want(): void {
+    this.#isWanted = true
+    if (this.#count === 0) this.#flow()
+    else if (!this.#isDelivering && !this.#isScheduled && !this.#isInflating) {
+      this.#isScheduled = true
+      process.nextTick(deliverLater, this)
+    }
+  }
+
+  /** The call has ended: nothing more is told. */
+  stop(): void {
+    this.#isStopped = true
+    this.#kept = null
+  }
+
+  onMessage(message: Buffer, isCompressed: boolean): void {
+    if (this.#isStopped) return
+    const mayTell = this.#isWanted && this.#count === 0 && !this.#isDelivering && !this.#isInflating
+    if (mayTell && !isCompressed) {
+      this.#tell(message)
+      return
+    }
+    this.#kept ??= []
+    this.#kept.push({ message, isCompressed })
+    this.#keptSize += message.length
+    if (this.#isWanted) this.#deliver()
+    if (this.#count > 0 && this.#keptSize >= MAX_KEPT && !this.#isHeld) {
+      this.#isHeld = true
+      this.#owner.hold()
+    }
+  }
+
+  #tell(message: Buffer): void {
+    this.#isWanted = false
+    this.#isDelivering = true
+    this.#owner.deliver(message)
+    this.#isDelivering = false
+  }
+
+  /** Tells kept messages while the caller wants them. */
+  #deliver(): void {
+    if (this.#isDelivering || this.#isInflating) return
+    while (this.#isWanted && !this.#isStopped) {
+      const next = this.#kept?.[0]
+      if (next === undefined) break
+      if (next.isCompressed) {
+        this.#inflate(next)
+        return
+      }
+      this.#take(next)
+      this.#tell(next.message)
+    }
+    if (this.#isStopped || this.#count > 0) return
+    this.#flow()
+    this.#owner.onDrained()
+  }
+
+  #take(kept: Kept): void {
+    this.#kept?.shift()
+    this.#keptSize -= kept.message.length
+  }
+
+  #inflate(kept: Kept): void {
+    this.#isInflating = true
+    decompress(this.encoding, kept.message, this.#maxSize, (failure, message) => {
+      this.#isInflating = false
+      if (this.#isStopped) return
+      if (failure !== null) {
+        this.#owner.onBadMessage(failure)
+        return
+      }
+      this.#take(kept)
+      this.#tell(message)
+      this.#deliver()
+    })
+  }
+
+  #flow(): void {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#owner.flow()
+  }
+
+  static deliver(it: IncomingMessages): void {
+    it.#isScheduled = false
+    it.#deliver()
+  }
+}
+
+function deliverLater(messages: IncomingMessages): void {
+  IncomingMessages.deliver(messages)
+}

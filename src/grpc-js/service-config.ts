@@ -1,0 +1,84 @@
+/**
+ * The service config that a client gives its channel: timeouts of methods, and what only grpc-js can do.
+ *
+ * @see https://github.com/grpc/grpc/blob/master/doc/service_config.md
+ * @module
+ */
+
+/** The timeouts of methods. */
+export interface MethodTimeouts {
+  /** By `/package.Service/Method`, by `/package.Service/`, and `''` for all. Milliseconds. */
+  readonly byName: ReadonlyMap<string, number>
+}
+
+interface MethodConfig {
+  readonly name?: readonly { readonly service?: unknown; readonly method?: unknown }[]
+  readonly timeout?: unknown
+  readonly retryPolicy?: unknown
+  readonly hedgingPolicy?: unknown
+  readonly waitForReady?: unknown
+}
+
+const NO_TIMEOUTS: MethodTimeouts = { byName: new Map() }
+
+/**
+ * @param given the option `grpc.service_config`
+ * @param areRetriesEnabled the option `grpc.enable_retries`
+ * @returns null for one that only grpc-js serves, or that is malformed: then it says what is wrong with it
+ */
+export function toMethodTimeouts(given: unknown, areRetriesEnabled: boolean): MethodTimeouts | null {
+  if (given === undefined || given === null) return NO_TIMEOUTS
+  const config = parse(given)
+  if (config === null || !isPickFirst(config)) return null
+  const { methodConfig = [] } = config
+  if (!Array.isArray(methodConfig)) return null
+  const byName = new Map<string, number>()
+  for (const method of methodConfig as readonly MethodConfig[]) {
+    const { retryPolicy, hedgingPolicy, timeout, waitForReady, name = [] } = Object(method) as MethodConfig
+    if (areRetriesEnabled && (retryPolicy !== undefined || hedgingPolicy !== undefined)) return null
+    if (waitForReady === true || !Array.isArray(name)) return null
+    if (timeout === undefined) continue
+    const milliseconds = toMilliseconds(timeout)
+    if (milliseconds === null) return null
+    for (const { service = '', method: one = '' } of name) {
+      const key = service === '' ? '' : `/${service}/${one}`
+      if (!byName.has(key)) byName.set(key, milliseconds)
+    }
+  }
+  return { byName }
+}
+
+/** The timeout of a method in milliseconds; null for none. */
+export function toTimeout({ byName }: MethodTimeouts, method: string): number | null {
+  if (byName.size === 0) return null
+  const service = method.slice(0, method.lastIndexOf('/') + 1)
+  return byName.get(method) ?? byName.get(service) ?? byName.get('') ?? null
+}
+
+function parse(given: unknown): Readonly<Record<string, unknown>> | null {
+  try {
+    const config: unknown = JSON.parse(String(given))
+    return typeof config === 'object' && config !== null ? (config as Record<string, unknown>) : null
+  } catch {
+    // grpc-js tells the caller.
+    return null
+  }
+}
+
+function isPickFirst(config: Readonly<Record<string, unknown>>): boolean {
+  const { loadBalancingConfig = [], loadBalancingPolicy } = config
+  if (loadBalancingPolicy !== undefined && loadBalancingPolicy !== 'pick_first') return false
+  if (!Array.isArray(loadBalancingConfig)) return false
+  return loadBalancingConfig.length === 0 || Object.hasOwn(Object(loadBalancingConfig[0]), 'pick_first')
+}
+
+/** A duration of JSON, such as `1.5s`, or an object of seconds and nanoseconds. Null for anything else. */
+function toMilliseconds(duration: unknown): number | null {
+  if (typeof duration === 'string') {
+    const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(duration) ?? []
+    return seconds === undefined ? null : Math.floor(Number(seconds) * 1_000)
+  }
+  const { seconds = 0, nanos = 0 }: { seconds?: unknown; nanos?: unknown } = Object(duration)
+  const sum = Number(seconds) * 1_000 + Number(nanos) / 1e6
+  return Number.isFinite(sum) ? Math.floor(sum) : null
+}

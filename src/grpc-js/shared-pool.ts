@@ -1,0 +1,124 @@
+/**
+ * One Pool for the channels of one factory with equal targets, credentials and options.
+ *
+ * @module
+ */
+
+import type { CallCredentials, ChannelOptions } from '@grpc/grpc-js'
+import type { PoolOptions } from '../index.ts'
+import { Pool } from '../index.ts'
+import type { ChannelFactoryOptions } from './declarations.ts'
+import { toConnector } from './dial.ts'
+import type { Credentials, SecureConnector } from './grpc.ts'
+import { toProxy } from './proxy.ts'
+import type { Target } from './target.ts'
+
+/** Options of channels that are a channel's own, and leave its connections as they are. */
+const OF_CHANNELS: ReadonlySet<string> = new Set([
+  'grpc.default_authority',
+  'grpc.default_compression_algorithm',
+  'grpc.enable_channelz',
+  'grpc.enable_retries',
+  'grpc.initial_reconnect_backoff_ms',
+  'grpc.max_receive_message_length',
+  'grpc.max_reconnect_backoff_ms',
+  'grpc.max_send_message_length',
+  'grpc.primary_user_agent',
+  'grpc.secondary_user_agent',
+  'grpc.service_config',
+  'grpc.service_config_disable_resolution',
+])
+
+const MIN_IDLE_TIMEOUT = 1_000
+const IDLE_TIMEOUT = 30 * 60_000
+
+/** What a channel was made with. */
+export interface PoolKey {
+  readonly target: Target
+  readonly credentials: Credentials
+  readonly options: ChannelOptions
+}
+
+/** A Pool, and how many channels have it. */
+export class SharedPool {
+  readonly pool: Pool
+  /** Of the channel credentials: they go out with each call. */
+  readonly callCredentials: CallCredentials
+  readonly #secure: SecureConnector
+  readonly #key: PoolKey
+  readonly #text: string
+  #owners = 0
+
+  constructor(key: PoolKey, given: ChannelFactoryOptions) {
+    const { target, credentials, options } = key
+    this.#key = key
+    this.#text = toText(options)
+    this.#secure = credentials._createSecureConnector({ scheme: target.scheme, path: target.path }, options)
+    this.callCredentials = this.#secure.getCallCredentials()
+    const [address] = target.addresses
+    const host = address !== undefined && 'host' in address ? address.host : 'localhost'
+    const port = address !== undefined && 'port' in address ? address.port : 80
+    const scheme = credentials._isSecure() ? 'https' : 'http'
+    const proxy = toProxy(target, options)
+    this.pool = new Pool(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, {
+      ...given.pool,
+      engine: given.engine ?? 'wire',
+      ...(given.connections === undefined ? {} : { connections: given.connections }),
+      ...toPoolOptions(options),
+      connect: toConnector(target.addresses, proxy, this.#secure),
+      fallback: null,
+    })
+  }
+
+  isFor({ target, credentials, options }: PoolKey): boolean {
+    return (
+      this.#key.target.text === target.text &&
+      this.#text === toText(options) &&
+      this.#key.credentials._equals(credentials)
+    )
+  }
+
+  acquire(): void {
+    this.#owners++
+  }
+
+  /** @returns whether no channel has it any more: then it closes, once its calls are over */
+  release(): boolean {
+    this.#owners--
+    if (this.#owners > 0) return false
+    this.pool.close().finally(() => this.#secure.destroy())
+    return true
+  }
+}
+
+/** Only what is a plain value matters to a connection. */
+function toText(options: ChannelOptions): string {
+  const entries = Object.entries(options).filter(
+    ([name, value]) => !OF_CHANNELS.has(name) && (typeof value === 'string' || typeof value === 'number'),
+  )
+  return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** gRPC's options, as a Pool has them. The clocks of a call are gRPC's: its deadline, and no other. */
+function toPoolOptions(options: ChannelOptions): PoolOptions {
+  const keepaliveTime = options['grpc.keepalive_time_ms']
+  const keepaliveTimeout = options['grpc.keepalive_timeout_ms']
+  const window = options['grpc-node.flow_control_window']
+  const idle = options['grpc.client_idle_timeout_ms'] ?? IDLE_TIMEOUT
+  return {
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    uploadTimeout: 0,
+    queueTimeout: 0,
+    requestTimeout: 0,
+    connectTimeout: 20_000,
+    keepAliveTimeout: Math.max(idle, MIN_IDLE_TIMEOUT),
+    ...(isAbove(keepaliveTime, 0) ? { pingInterval: keepaliveTime } : {}),
+    ...(isAbove(keepaliveTimeout, 0) ? { pingTimeout: keepaliveTimeout } : {}),
+    ...(isAbove(window, 65_534) ? { initialWindowSize: window, connectionWindowSize: window } : {}),
+  }
+}
+
+function isAbove(value: unknown, least: number): value is number {
+  return typeof value === 'number' && value > least && value <= 2 ** 31 - 1
+}

@@ -51,6 +51,9 @@ export interface Sending {
 /** The deadline is the only clock of a call, and connect-es keeps it. PINGs find a dead connection. Milliseconds. */
 const NO_CLOCKS = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
 
+/** Node makes a longer timer one of a millisecond: a call of over 24 days has none. Milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
 /** What a subclass makes of a response: it is told in order, and each method may throw, which ends the call. */
 export abstract class Exchange implements DispatchHandler {
   readonly #request: ExchangeRequest
@@ -93,7 +96,8 @@ export abstract class Exchange implements DispatchHandler {
       this.handleEvent()
       return
     }
-    if (deadline !== undefined) this.#timer = setTimeout(expire, deadline - performance.now(), this)
+    const left = deadline === undefined ? Infinity : deadline - performance.now()
+    if (left <= LONGEST_TIMER) this.#timer = setTimeout(expire, left, this)
     try {
       const { origin, path } = url === target.url ? target : toTarget(url)
       const options = {
@@ -160,8 +164,14 @@ export abstract class Exchange implements DispatchHandler {
 
   onResponseEnd(controller: DispatchController): void {
     if (this.#isOver) return
+    try {
+      // Another dispatcher may have none.
+      this.onEnd(controller.rawTrailers ?? null)
+    } catch (error) {
+      this.fail(error)
+      return
+    }
     this.#finish()
-    this.onEnd(controller.rawTrailers)
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {

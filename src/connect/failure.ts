@@ -56,10 +56,12 @@ const BY_CODE: Readonly<Record<string, Code>> = {
  */
 export function toConnectError(thrown: unknown, header: Headers, begun: number): ConnectError {
   if (thrown instanceof ConnectError) return thrown
-  const { code, name, message, http2ErrorCode } = Object(thrown)
+  const { code, name, message, http2ErrorCode, processed } = Object(thrown)
   let status: Code = Code.Internal
   if (name === 'TimeoutError') status = Code.DeadlineExceeded
   else if (Object.hasOwn(BY_CODE, code)) status = BY_CODE[code] ?? status
+  // A graceful GOAWAY has no error code of its own, and leaves out what it hasn't accepted.
+  else if (http2ErrorCode === 0 && processed === 'no') status = Code.Unavailable
   else if (typeof http2ErrorCode === 'number') status = BY_HTTP2_ERROR[http2ErrorCode] ?? status
   else if (UNAVAILABLE.has(code) || thrown instanceof errors.ConnectError) status = Code.Unavailable
   // A server that meets the deadline first may reset the stream with CANCEL.

@@ -18,6 +18,9 @@ import type { HeaderCheck } from './unary-exchange.ts'
 const HIGH_WATER_MARK = 65_536
 const LOW_WATER_MARK = HIGH_WATER_MARK / 2
 
+/** So many places that were read are given back at once, and no fewer: the array isn't copied for each message. */
+const SPENT_PLACES = 32
+
 /** What a message that waits costs beside its bytes, about: small ones are to be counted, too. */
 const ENVELOPE_COST = 64
 
@@ -68,8 +71,12 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
     }
     this.#next++
     this.#size -= envelope.data.length + ENVELOPE_COST
-    if (this.#next === this.#envelopes.length) {
-      this.#envelopes = []
+    // A slow reader never empties the queue: what it has read isn't to be kept until then.
+    if (
+      this.#next === this.#envelopes.length ||
+      (this.#next >= SPENT_PLACES && 2 * this.#next >= this.#envelopes.length)
+    ) {
+      this.#envelopes.splice(0, this.#next)
       this.#next = 0
     }
     if (this.#isPaused && this.#size <= LOW_WATER_MARK) {
@@ -128,8 +135,8 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
   }
 
   protected override onEnd(trailers: readonly string[] | null): void {
-    this.#isComplete = true
     appendRaw(this.trailer, trailers)
+    this.#isComplete = true
     this.#wake()
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { RequestBody } from '../index.ts'
 import type { Envelope } from './envelopes.ts'
 import { EnvelopeReader } from './envelopes.ts'
@@ -77,13 +78,9 @@ export class UnaryExchange<TChecked, TBody> extends Exchange {
   protected override onEnd(trailers: readonly string[] | null): void {
     const began = this.#began
     const sink = this.#sink
-    if (began === null || sink === null) return
-    try {
-      const body = sink.end()
-      this.#resolve({ ...began, body, trailer: appendRaw(new Headers(), trailers) })
-    } catch (error) {
-      this.#reject(error as Error)
-    }
+    if (began === null || sink === null) throw new ConnectError('missing header section', Code.Internal)
+    const body = sink.end()
+    this.#resolve({ ...began, body, trailer: appendRaw(new Headers(), trailers) })
   }
 
   protected override onFailure(error: Error): void {

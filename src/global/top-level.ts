@@ -180,8 +180,8 @@ export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
 }) as StreamFunction
 
 /**
- * Returns a Duplex: what you write to it is the request's body, and you read from it what `handler` returns, such as the
- * response's body. The options are those of {@link request}.
+ * Returns a Duplex: what you write to it is the request's body, and you read from it what `handler` returns, such as
+ * the response's body. The options are those of {@link request}.
  */
 export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
   const [given, handler] = typeof rest[0] === 'function' ? [null, ...rest] : rest

@@ -39,8 +39,8 @@ const MAX_UTILIZATION = 0.9
 const MAX_LATE = 0.01
 
 /**
- * Whether the figures are those of the client, and not of the server. With a rate, a thread polls the clock: what counts
- * is what it sent late.
+ * Whether the figures are those of the client, and not of the server. With a rate, a thread polls the clock: what
+ * counts is what it sent late.
  */
 export function isClientLimit({ rate }: LoadSpec, { sentLate, tally, utilization }: LoadResult): boolean {
   if (rate === null) return utilization > MAX_UTILIZATION

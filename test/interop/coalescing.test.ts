@@ -196,7 +196,10 @@ describe.each(ALL)('behind %s', (kind) => {
       expect(served).toEqual([20])
     })
 
-    it.runIf(kind === 'nginx')('a virtual host that says 421 gets a connection of its own', async () => {
+    // The others have no such virtual host.
+    if (kind !== 'nginx') return
+
+    it('a virtual host that says 421 gets a connection of its own', async () => {
       const { ask, sockets } = await setUp(true)
       await ask('o0.shared.test')
       expect(await ask(PICKY)).toBe(`200 ${PICKY}`)

@@ -62,8 +62,8 @@ export interface SessionStats {
   endedFor: EndReason | null
 
   /**
-   * The origins that it serves, the one that it was opened for first. More than one only with
-   * {@link AgentOptions.coalesce}: then `requests` and `streams` are those of the stats' own origin.
+   * The origins that it serves, in the order in which they have joined: the one that it was opened for is the first, and
+   * may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams` are those of the stats' own origin.
    */
   origins: string[]
 

@@ -92,9 +92,9 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     return this.#scheduler.connectAhead()
   }
 
-  /** Whether it has no request at all. */
+  /** Whether it has no request at all, and no `connectAhead()` is pending. */
   get isIdle(): boolean {
-    return this.#scheduler.pending + this.#scheduler.running === 0
+    return this.#scheduler.isIdle
   }
 
   /** For a dispatcher in front of this one, which has a budget for repeats. @internal */

@@ -45,7 +45,7 @@ export function toCoalesceRules({ coalesce }: Pick<AgentOptions, 'coalesce'>): C
     throw invalid(
       'coalesce.skipDns',
       true,
-      "false where coalesce.origins is 'dns': nothing else would be left",
+      "false where coalesce.origins is 'dns': only an ORIGIN frame can stand in for the look-up",
     )
   return Object.freeze({ origins, skipDns })
 }

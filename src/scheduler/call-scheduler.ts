@@ -120,6 +120,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#unsettled - this.pending
   }
 
+  /** Whether it has no call, and no caller of `connectAhead()` waits. */
+  get isIdle(): boolean {
+    return this.#unsettled === 0 && this.#connecting.size === 0
+  }
+
   /** How many sessions take calls, and how many HTTP/1.1 connections there are. */
   get connected(): number {
     return this.#sessions.ready + this.#fallback.connected

@@ -39,6 +39,16 @@ describe('maxOrigins', () => {
     expect(servers[0]?.sessions).toHaveLength(2)
   })
 
+  it('keeps an origin that connects ahead', async () => {
+    const servers = await startServers(2)
+    const [a = '', b = ''] = servers.map(({ origin }) => origin)
+    const agent = toAgent({ maxOrigins: 1 })
+    const ahead = agent.connectAhead(a)
+    await expect(askAgent(agent, b)).rejects.toMatchObject({ name: 'MaxOriginsReachedError' })
+    expect(await ahead).toBe('h2c')
+    expect(await askAgent(agent, b)).toBe('hello')
+  })
+
   it('drops the origin that was used least lately', async () => {
     const servers = await startServers(4)
     const [a = '', b = '', c = '', d = ''] = servers.map(({ origin }) => origin)

@@ -18,7 +18,7 @@ const NAMES = ['a.shared.test', 'b.shared.test', 'c.shared.test']
 const HERE = { '*': ['127.0.0.1'] }
 
 interface Rig {
-  readonly server: NamesServer
+  readonly server: NamesServer & { readonly lookup: ReturnType<typeof toNamesLookup> }
   readonly clock: FakeClock
   readonly harnesses: readonly Harness[]
 }
@@ -33,14 +33,15 @@ async function toRig(
   const server = await startNames({ names: NAMES, ...more })
   const clock = new FakeClock()
   const broker = new SessionBroker({ origins: 'both', skipDns: false }, clock, wallClock)
-  const connect = { ca: server.ca, lookup: toNamesLookup(HERE) }
+  const lookup = toNamesLookup(HERE)
+  const connect = { ca: server.ca, lookup }
   const harnesses = NAMES.map((name) => {
     const all = { ...PATIENT, engine, connect, ...options }
     const harness = new Harness(server.toOrigin(name), all, clock, broker.toSession)
     onTestFinished(() => harness.scheduler.destroy(null))
     return harness
   })
-  return { server, clock, harnesses }
+  return { server: { ...server, lookup }, clock, harnesses }
 }
 
 async function ask(harness: Harness | undefined, path = '/'): Promise<Recorder> {
@@ -52,6 +53,11 @@ async function ask(harness: Harness | undefined, path = '/'): Promise<Recorder> 
 function dispatch(harness: Harness | undefined, path: string): Recorder {
   if (harness === undefined) throw new TypeError('There is no such origin')
   return harness.dispatch({ path })
+}
+
+/** What was looked up is known then. */
+async function nextTurn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
 }
 
 function finish({ held }: NamesServer): void {
@@ -185,7 +191,7 @@ describe.each(ENGINES)('a session of several origins on engine %s', (engine) => 
     expect(call.error).toMatchObject({ name: 'ConnectTimeoutError' })
   })
 
-  it('that never comes is given up by all of them at the time of the first', async () => {
+  it('to a server that is silent to all of them is given up by each after connectTimeout', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
@@ -203,6 +209,93 @@ describe.each(ENGINES)('a session of several origins on engine %s', (engine) => 
     clock.advance(1_001)
     await Promise.all(calls.map(({ settled }) => settled))
     expect(calls.map(({ error }) => error.name)).toEqual(Array(3).fill('ConnectTimeoutError'))
+  })
+
+  it.each([
+    { connectTimeout: 2_000, patience: 500 },
+    { connectTimeout: 10_000, patience: 1_000 },
+    { connectTimeout: 0, patience: 1_000 },
+  ])('whose handshake stalls holds the others up for $patience ms of $connectTimeout', async (times) => {
+    const { connectTimeout, patience } = times
+    const rig = await toRig(engine, { connectTimeout }, { stalled: ['a.shared.test'] })
+    const { server, clock, harnesses } = rig
+    const [a, b, c] = harnesses
+    let connections = 0
+    server.server.on('connection', () => connections++)
+    const stalled = dispatch(a, '/')
+    await expect.poll(() => connections).toBe(1)
+    const second = dispatch(b, '/')
+    // They have looked their names up, and wait.
+    await expect.poll(() => server.lookup.asked).toEqual(['a.shared.test', 'b.shared.test'])
+    await nextTurn()
+    clock.advance(patience - 1)
+    await nextTurn()
+    expect(connections).toBe(1)
+    clock.advance(1)
+    await second.settled
+    expect(second.text).toBe(`b.shared.test:${server.port}`)
+    // One that comes later waits no more for it.
+    expect((await ask(c)).text).toBe(`c.shared.test:${server.port}`)
+    expect(connections).toBe(2)
+    expect(stalled.statuses).toEqual([])
+  })
+
+  it.each([
+    'before',
+    'after',
+  ])('whose end comes while the next one connects does not fail connectAhead(): called %s it', async (order) => {
+    const { server, harnesses } = await toRig(engine)
+    const [a, b] = harnesses
+    // The session is opened for b: a has no ticket, and so its own handshake can be stalled.
+    await ask(b)
+    const held = dispatch(a, '/held')
+    await expect.poll(() => server.held.length).toBe(1)
+    server.stalled.add('a.shared.test')
+    server.sessions[0]?.goaway(0, 2 ** 31 - 1)
+    await expect.poll(() => a?.scheduler.toSessionStats()[0]?.state).toBe('draining')
+    const settled: string[] = []
+    const connect = async (): Promise<string> => {
+      const result = (await a?.scheduler.connectAhead().catch(({ message }: Error) => message)) ?? ''
+      settled.push(result)
+      return result
+    }
+    const first = order === 'before' ? connect() : null
+    finish(server)
+    await held.settled
+    const ahead = first ?? connect()
+    server.sessions[0]?.destroy()
+    await expect.poll(() => a?.scheduler.toSessionStats().map(({ state }) => state)).toEqual(['connecting'])
+    expect(settled).toEqual([])
+    server.resume()
+    expect(await ahead).toBe('h2')
+  })
+
+  it('is left at a 421 with all others that the origin shares', async () => {
+    const settings = { maxConcurrentStreams: 2 }
+    const { server, harnesses } = await toRig(engine, { connections: 4 }, { settings })
+    const [a, b] = harnesses
+    await ask(a)
+    await ask(b)
+    // For each session that it joins, though no connection is made.
+    expect(b?.connections).toEqual(['connect'])
+    // Two streams fill the first session; so a opens a second one, which b joins as well.
+    const held = [dispatch(a, '/held'), dispatch(a, '/held'), dispatch(a, '/held')]
+    await expect.poll(() => server.held.length).toBe(3)
+    await ask(b)
+    expect(server.seen.at(-1)?.connection).toBe(1)
+    finish(server)
+    await Promise.all(held.map(({ settled }) => settled))
+    server.misdirected.add('b.shared.test')
+    server.server.once('secureConnection', () => server.misdirected.clear())
+    expect((await ask(b)).statuses).toEqual([200])
+    expect(server.seen.at(-1)?.connection).toBe(2)
+    await ask(b)
+    expect(server.seen.at(-1)?.connection).toBe(2)
+    await expect.poll(() => b?.scheduler.toSessionEnds().misdirected).toBe(2)
+    expect(b?.connections.filter((event) => event === 'disconnect')).toHaveLength(2)
+    // The other origin goes on with both.
+    expect((await ask(a)).statuses).toEqual([200])
+    expect(server.sessions).toHaveLength(3)
   })
 
   it('is told of on its channel, with the session and the origin', async () => {

@@ -17,7 +17,7 @@ import type { SearchBroker } from './session-search.ts'
 import { SessionSearch } from './session-search.ts'
 import type { Broker, Search, SearchResult } from './session-share.ts'
 import { SessionShare } from './session-share.ts'
-import type { ConnectionTerms, SharedSessionListener } from './shared-session.ts'
+import type { ConnectionTerms, Share, SharedSessionListener } from './shared-session.ts'
 import { SharedSession } from './shared-session.ts'
 
 /** How long an origin has connections of its own after a 421. Milliseconds. */
@@ -70,11 +70,16 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
     sessionChannels.coalesced.publish({ session: session.facts, origin: origin.href, sessionId: id })
   }
 
-  onMisdirected({ href }: Origin): void {
+  onMisdirected({ href }: Origin): readonly Share[] {
     this.#misdirected.delete(href)
     this.#misdirected.set(href, this.#clock.now() + MISDIRECTED_AGE)
     const [oldest] = this.#misdirected.keys()
     if (this.#misdirected.size > MAX_MISDIRECTED && oldest !== undefined) this.#misdirected.delete(oldest)
+    return [...this.#sessions].flatMap((shared) => {
+      if (shared.origin.href === href) return []
+      shared.exclude(href)
+      return shared.sharesOf(href)
+    })
   }
 
   isMisdirected(origin: string): boolean {
@@ -96,12 +101,14 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
     return null
   }
 
-  findPending(applicant: Applicant, owner: SessionOwner): SharedSession | null {
+  findPending(applicant: Applicant, owner: SessionOwner, patience: number): SharedSession | null {
     const { origin, addresses, isPlain, secureContext, isMisdirected } = applicant
     if (!isPlain || isMisdirected) return null
+    const now = this.#clock.now()
     for (const shared of this.#sessions) {
       const { terms } = shared
       if (shared.session.isSettled || shared.serves(owner)) continue
+      if (now - shared.openedAt >= patience) continue
       if (!terms.isPlain || terms.secureContext !== secureContext || shared.origin.port !== origin.port)
         continue
       // Without a look-up, one whose server has listed the origin already.

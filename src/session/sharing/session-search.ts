@@ -8,6 +8,7 @@ import type { LookupAddress } from 'node:dns'
 import type { PeerCertificate, SecureContext } from 'node:tls'
 import type { ConnectTlsOptions } from '../../../types/client.ts'
 import { loadTls } from '../../core/builtin.ts'
+import type { Alarm } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { ConnectTimeoutError } from '../../errors/errors.ts'
@@ -27,8 +28,12 @@ export interface SearchBroker {
   isMisdirected(origin: string): boolean
   /** A session that the origin may use, and that its set has no share of yet; null for none. */
   find(applicant: Applicant, owner: SessionOwner): SharedSession | null
-  /** A session that is being opened to one of the origin's addresses; null for none. */
-  findPending(applicant: Applicant, owner: SessionOwner): SharedSession | null
+  /**
+   * A session that is being opened to one of the origin's addresses; null for none.
+   *
+   * @param patience one that was begun longer ago doesn't count. Milliseconds
+   */
+  findPending(applicant: Applicant, owner: SessionOwner, patience: number): SharedSession | null
   /** {@link SessionSearch.onNews} is to be called. */
   await(shared: SharedSession, search: SessionSearch): void
   stopAwaiting(shared: SharedSession, search: SessionSearch): void
@@ -41,6 +46,15 @@ export interface SearchBroker {
 const MAX_WAITS = 2
 
 /**
+ * The longest that a search waits for a connection of another origin, from the time when that one was begun: a server
+ * may stall the handshake for one name, and not for the others. Milliseconds.
+ */
+const MAX_PATIENCE = 1_000
+
+/** The same, as a part of `connectTimeout`: after two waits there is as much time left for a connection of its own. */
+const PATIENT_PART = 1 / 4
+
+/**
  * Looks the name up, and asks for a session that is open. While another origin is connecting to one of the same
  * addresses, it waits whether that session will do: origins that are first used at once share one handshake.
  */
@@ -51,6 +65,8 @@ export class SessionSearch implements Search {
   readonly #isPlain: boolean
   readonly #onResult: (result: SearchResult) => void
   readonly #startedAt: number
+  /** How old a connection of another origin may be, so that it is waited for. Milliseconds. */
+  readonly #patience: number
   /** Null without a `connectTimeout`. */
   readonly #alarm: ConnectAlarm | null
   /** Null with one, which keeps the process alive in its place. */
@@ -59,6 +75,8 @@ export class SessionSearch implements Search {
   #waits = 0
   /** The session that it waits for; null for none. */
   #awaited: SharedSession | null = null
+  /** Rings when that has taken too long; null while it waits for none. */
+  #waitAlarm: Alarm | null = null
   /** What the look-up gave; null before. */
   #found: readonly LookupAddress[] | null = null
   #isOver = false
@@ -74,6 +92,10 @@ export class SessionSearch implements Search {
     this.#isPlain =
       typeof connect !== 'function' && socketPath === null && (connect.servername ?? null) === null
     this.#startedAt = clock.now()
+    this.#patience = Math.min(
+      MAX_PATIENCE,
+      connectTimeout === 0 ? MAX_PATIENCE : connectTimeout * PATIENT_PART,
+    )
     this.#alarm =
       connectTimeout === 0
         ? null
@@ -94,7 +116,7 @@ export class SessionSearch implements Search {
 
   /** The session that it waits for has settled, or is gone. */
   onNews(isOffered: boolean): void {
-    this.#awaited = null
+    this.#endWait()
     // Origins that wait for a connection that fails must not fail one after the other.
     if (!isOffered) this.#waits = MAX_WAITS
     originalNextTick(decide, this)
@@ -147,16 +169,37 @@ export class SessionSearch implements Search {
       this.#end({ shared })
       return
     }
-    const pending = this.#waits < MAX_WAITS ? this.#broker.findPending(applicant, owner) : null
+    const pending =
+      this.#waits < MAX_WAITS ? this.#broker.findPending(applicant, owner, this.#patience) : null
     if (pending !== null) {
-      this.#waits++
-      this.#awaited = pending
-      this.#broker.await(pending, this)
+      this.#await(pending)
     } else if (this.#found === null) {
       this.#lookUp()
     } else {
       this.#openBy({ lookup: toFixedLookup(this.#found) })
     }
+  }
+
+  #await(pending: SharedSession): void {
+    const { clock } = this.#context
+    this.#waits++
+    this.#awaited = pending
+    this.#broker.await(pending, this)
+    const rest = pending.openedAt + this.#patience - clock.now()
+    this.#waitAlarm = clock.after(Math.max(0, Math.ceil(rest)), () => this.#onLongWait())
+  }
+
+  /** That connection may never come: one that was begun later will do, or one of the origin's own. */
+  #onLongWait(): void {
+    this.#endWait()
+    this.#decide()
+  }
+
+  #endWait(): void {
+    this.#waitAlarm?.cancel()
+    this.#waitAlarm = null
+    if (this.#awaited !== null) this.#broker.stopAwaiting(this.#awaited, this)
+    this.#awaited = null
   }
 
   /** @param how the look-up was made already */
@@ -203,8 +246,7 @@ export class SessionSearch implements Search {
     this.#isOver = true
     this.#alarm?.cancel()
     this.#hold?.set(false)
-    if (this.#awaited !== null) this.#broker.stopAwaiting(this.#awaited, this)
-    this.#awaited = null
+    this.#endWait()
   }
 }
 

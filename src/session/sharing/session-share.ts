@@ -46,8 +46,12 @@ export interface Broker {
   openFor(context: SessionContext, id: number, openedFor: OpenReason, terms: ConnectionTerms): SharedSession
   /** An origin uses a session that is open. @param id the number that it has among the origin's own */
   onJoined(shared: SharedSession, origin: Origin, id: number): void
-  /** A server has responded with 421. */
-  onMisdirected(origin: Origin): void
+  /**
+   * A server has responded with 421: the origin has connections of its own for some time.
+   *
+   * @returns the origin's shares of sessions that were opened for others, and take calls
+   */
+  onMisdirected(origin: Origin): readonly Share[]
 }
 
 /**
@@ -140,17 +144,19 @@ export class SessionShare implements Session, Share {
     return this.#streams.size
   }
 
+  // What a session was like stays known after its end: the set asks for it then.
+
   /** Of all origins: limits of a session count them all. */
   get requests(): number {
-    return this.#shared?.session.requests ?? 0
+    return this.#lastShared?.session.requests ?? 0
   }
 
   get readyAt(): number {
-    return this.#shared?.session.readyAt ?? Number.POSITIVE_INFINITY
+    return this.#lastShared?.session.readyAt ?? Number.POSITIVE_INFINITY
   }
 
   get idleAt(): number {
-    return this.#shared?.session.idleAt ?? Number.POSITIVE_INFINITY
+    return this.#lastShared?.session.idleAt ?? Number.POSITIVE_INFINITY
   }
 
   get endedFor(): EndReason | null {
@@ -158,11 +164,11 @@ export class SessionShare implements Session, Share {
   }
 
   get isSettled(): boolean {
-    return this.#shared?.session.isSettled === true
+    return this.#lastShared?.session.isSettled === true
   }
 
   get offersExtendedConnect(): boolean {
-    return this.#shared?.session.offersExtendedConnect === true
+    return this.#lastShared?.session.offersExtendedConnect === true
   }
 
   get goaway(): Goaway | null {
@@ -263,21 +269,34 @@ export class SessionShare implements Session, Share {
         break
       case 'joined':
         if (reason === 'misdirected') this.#onMisdirected(this.#stage.shared)
-        if ((reason === 'closed' || reason === 'misdirected') && this.#stage.shared.hasOthers(this))
-          this.leave(reason)
+        else if (reason === 'closed' && this.#stage.shared.hasOthers(this)) this.leave(reason)
         else this.#stage.shared.close(this, reason, isAwaited)
     }
   }
 
+  /** The call must not be sent again by a session of another origin: all shares stop before a set hears of one. */
   #onMisdirected(shared: SharedSession): void {
+    const others = this.#broker.onMisdirected(this.origin).filter((other) => other !== this)
+    const left = others.filter((other) => other.stop('misdirected'))
     shared.exclude(this.origin.href)
-    this.#broker.onMisdirected(this.origin)
+    if (shared.hasOthers(this)) this.leave('misdirected')
+    else shared.close(this, 'misdirected')
+    for (const other of left) other.onStopped()
   }
 
   leave(reason: EndReason): void {
-    if (this.#stage.name !== 'joined') return
+    if (this.stop(reason)) this.onStopped()
+  }
+
+  stop(reason: EndReason): boolean {
+    if (this.#stage.name !== 'joined') return false
     this.#endedFor ??= reason
     this.#stage = { name: 'leaving', shared: this.#stage.shared }
+    return true
+  }
+
+  onStopped(): void {
+    if (!this.isLeaving) return
     this.owner.onSessionDraining(this)
     this.#endIfOver()
   }

@@ -40,6 +40,10 @@ export interface Share {
   onRetired(reason: EndReason): void
   /** The server has said that it doesn't serve the origin here. */
   leave(reason: EndReason): void
+  /** The first part of `leave()`: takes no more calls from here on. @returns false if it took none before */
+  stop(reason: EndReason): boolean
+  /** The second part: the set is told. */
+  onStopped(): void
 }
 
 /** Hears when further origins may use a session. */
@@ -76,6 +80,8 @@ export class SharedSession implements SessionOwner {
   /** The origin that it was opened for. */
   readonly origin: Origin
   readonly terms: ConnectionTerms
+  /** When its connection was begun, by the clock. */
+  readonly openedAt: number
   readonly #context: SessionContext
   readonly #listener: SharedSessionListener
   #shares: readonly Share[] = []
@@ -104,6 +110,7 @@ export class SharedSession implements SessionOwner {
   ) {
     this.origin = context.origin
     this.terms = terms
+    this.openedAt = context.clock.now()
     this.#listener = listener
     // Its deadlines are its own: the origin that it was opened for may be closed before it.
     const deadlines = new Deadlines(context.clock)
@@ -158,6 +165,11 @@ export class SharedSession implements SessionOwner {
     this.#shares = this.#shares.filter((other) => other !== share)
     if (this.#shares.every(({ isLeaving }) => isLeaving)) this.session.close('closed')
     else this.session.updateRef()
+  }
+
+  /** An origin's shares that take calls. */
+  sharesOf(origin: string): Share[] {
+    return this.#shares.filter((share) => share.origin.href === origin && !share.isLeaving)
   }
 
   /** The server doesn't serve this origin here: RFC 8336 §2.3 takes it out of the set. */

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import http2 from 'node:http2'
-import type { AddressInfo, LookupFunction } from 'node:net'
+import type { AddressInfo, LookupFunction, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
@@ -54,6 +54,10 @@ export interface NamesServer {
   readonly held: ServerHttp2Stream[]
   /** Names for which the server responds with 421. */
   readonly misdirected: Set<string>
+  /** Names for which the handshake stops at the server name. */
+  readonly stalled: Set<string>
+  /** Lets those handshakes go on, and stalls no more. */
+  resume(): void
   toOrigin(name: string): string
 }
 
@@ -66,6 +70,8 @@ export interface NamesOptions {
   readonly port?: number
   readonly settings?: http2.Settings
   readonly allowHTTP1?: boolean
+  /** See {@link NamesServer.stalled}. */
+  readonly stalled?: readonly string[]
 }
 
 /** Starts a server that responds with the request's authority, and that ends with the test. */
@@ -73,7 +79,18 @@ export async function startNames(options: NamesOptions): Promise<NamesServer> {
   const { names, origins = null, host = '127.0.0.1', port: asked = 0, settings = {} } = options
   const certificate = options.certificate ?? (await toNamesCertificate(names))
   const { key, cert } = certificate
-  const server = http2.createSecureServer({ key, cert, settings, allowHTTP1: options.allowHTTP1 === true })
+  const { allowHTTP1 = false } = options
+  const stalled = new Set(options.stalled)
+  const waiting: (() => void)[] = []
+  const server = http2.createSecureServer({
+    ...{ key, cert, settings, allowHTTP1 },
+    SNICallback: (name, callback) => {
+      if (stalled.has(name)) waiting.push(() => callback(null))
+      else callback(null)
+    },
+  })
+  const raw = new Set<Socket>()
+  server.on('connection', (socket: Socket) => raw.add(socket))
   const sessions: ServerHttp2Session[] = []
   const seen: SeenRequest[] = []
   const held: ServerHttp2Stream[] = []
@@ -105,13 +122,18 @@ export async function startNames(options: NamesOptions): Promise<NamesServer> {
   })
   onTestFinished(async () => {
     for (const session of sessions) session.destroy()
-    for (const socket of sockets) socket.destroy()
+    for (const socket of [...sockets, ...raw]) socket.destroy()
     if (!server.listening) return
     const closed = once(server, 'close')
     server.close()
     await closed
   })
-  return { server, port, ca: cert, sessions, sockets, seen, held, misdirected, toOrigin }
+  const resume = (): void => {
+    stalled.clear()
+    for (const goOn of waiting.splice(0)) goOn()
+  }
+  const facts = { server, port, ca: cert, sessions, sockets, seen, held }
+  return { ...facts, misdirected, stalled, resume, toOrigin }
 }
 
 /** A look-up that gives these addresses, those of `*` for any other name; it notes the names. */

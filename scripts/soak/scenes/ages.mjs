@@ -51,7 +51,7 @@ export async function playAges(scene) {
     mostSessions: 0,
   }))
 
-  /** @param {(typeof sides)[number]} side */
+  /** @param {{ maxSessionAge: number, pool: import('dodici').Pool, p99: number[], calls: number, mostSessions: number }} side */
   async function load(side) {
     const begun = performance.now()
     /** @type {number[]} */

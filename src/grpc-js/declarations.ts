@@ -12,9 +12,22 @@ import type { PoolOptions } from '../index.ts'
  * copy of the package fits.
  */
 export interface GrpcLibrary {
-  readonly Channel: new (target: string, credentials: never, options: never) => unknown
-  readonly Metadata: new () => unknown
-  readonly credentials: { createEmpty(): unknown }
+  /** The class of the channels that serve what Dodici doesn't. */
+  readonly Channel: new (
+    target: string,
+    credentials: never,
+    options: never,
+  ) => unknown
+  /** The class of metadata. */
+  readonly Metadata: {
+    /** Metadata without an entry. */
+    new (): unknown
+  }
+  /** Makes credentials for a single call. */
+  readonly credentials: {
+    /** Call credentials that add nothing. */
+    createEmpty(): unknown
+  }
 }
 
 /** The options of {@link channelFactory}. */

@@ -4,7 +4,12 @@ import { Converter, ReflectionKind } from 'typedoc'
 import { MemberRouter } from 'typedoc-plugin-markdown'
 
 /** The entries: the names that typedoc gives to their files, and those that are imported. */
-const ENTRIES = { index: 'dodici', declarations: 'dodici/connect', testing: 'dodici/testing' }
+const ENTRIES = {
+  index: 'dodici',
+  'connect/declarations': 'dodici/connect',
+  'grpc-js/declarations': 'dodici/grpc-js',
+  testing: 'dodici/testing',
+}
 
 /** Behind typedoc's own listeners. */
 const LAST = -10_000

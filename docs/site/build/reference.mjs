@@ -27,8 +27,8 @@ const WITHOUT_PAGE = [
 ]
 
 const OPTIONS = {
-  entryPoints: ['index.ts', 'connect/declarations.ts', 'testing/index.ts'].map((path) =>
-    toPath(`../../../src/${path}`),
+  entryPoints: ['index.ts', 'connect/declarations.ts', 'grpc-js/declarations.ts', 'testing/index.ts'].map(
+    (path) => toPath(`../../../src/${path}`),
   ),
   tsconfig: toPath('../tsconfig.json'),
   plugin: [fileURLToPath(import.meta.resolve('typedoc-plugin-markdown')), load],
@@ -89,6 +89,7 @@ Each name that the package exports, as its TSDoc describes it. Durations are in 
 | [dodici](dodici.md) | the dispatchers, the functions of a request, \`fetch()\`, \`install()\`, and their types |
 | [dodici: errors](dodici/errors.md) | the error classes, on one page. [Errors](/errors.md) says what to do with each |
 | [dodici/connect](connect.md) | a transport for connect-es |
+| [dodici/grpc-js](grpc-js.md) | channels for @grpc/grpc-js |
 | [dodici/testing](testing.md) | a server that misbehaves as a test tells it to |
 | [dodici/undici](undici.md) | the names of undici |
 `

@@ -62,8 +62,9 @@ export interface SessionStats {
   endedFor: EndReason | null
 
   /**
-   * The origins that it serves, in the order in which they have joined: the one that it was opened for is the first, and
-   * may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams` are those of the stats' own origin.
+   * The origins that it serves, in the order in which they have joined. The one that it was opened for was the first,
+   * and may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams` are those
+   * of the stats' own origin.
    */
   origins: string[]
 

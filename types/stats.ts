@@ -63,8 +63,8 @@ export interface SessionStats {
 
   /**
    * The origins that it serves, in the order in which they have joined. The one that it was opened for was the first,
-   * and may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams` are those
-   * of the stats' own origin.
+   * and may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams` are
+   * those of the stats' own origin.
    */
   origins: string[]
 

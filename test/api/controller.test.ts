@@ -26,7 +26,14 @@ const REQUEST = {
 } as const
 
 const UNDICI = ['abort', 'aborted', 'pause', 'paused', 'rawHeaders', 'rawTrailers', 'reason', 'resume']
-const OURS = ['connection', 'hasLastingRawHeaders', 'maxResponseSize', 'reprioritize']
+const OURS = [
+  'connection',
+  'hasLastingRawHeaders',
+  'isHeaderOnly',
+  'maxResponseSize',
+  'reprioritize',
+  'transport',
+]
 const NAMES: readonly string[] = [...UNDICI, ...OURS, 'constructor']
 
 /** Names of what drives a call, and of its data: `in` has to deny them. */

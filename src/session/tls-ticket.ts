@@ -67,9 +67,11 @@ export class TlsTicket {
       const known = this.#find(secureContext)
       this.#resumed.set(socket, known !== null && known.ticket === resumed ? known.certificate : null)
     }
-    socket.on('session', (ticket: Buffer) =>
-      this.learn(ticket, secureContext, this.#keepsCertificates ? this.certificateOf(socket) : null),
-    )
+    socket.on('session', (ticket: Buffer) => {
+      // `rejectUnauthorized: false` lets others pass, and Node calls a socket authorized that resumes such a session.
+      const isVerified = this.#keepsCertificates && socket.authorized
+      this.learn(ticket, secureContext, isVerified ? this.certificateOf(socket) : null)
+    })
   }
 
   /** The certificate that a socket's server has proved, now or when it gave the ticket; null where it isn't known. */

@@ -68,7 +68,7 @@ export interface ChannelFactoryOptions {
  * Makes a channel, in the place of `new grpc.Channel(…)`: what `channelFactoryOverride` of a client takes. Targets and
  * options that Dodici doesn't serve get a real `grpc.Channel`.
  */
-export type ChannelFactory = (
+export type ChannelFactoryOverride = (
   target: string,
   credentials: ChannelCredentials,
   options: ChannelOptions,
@@ -90,4 +90,4 @@ export type ChannelFactory = (
  *
  * @throws Error if `grpc` isn't given and `@grpc/grpc-js` isn't installed
  */
-export declare function channelFactory(options?: ChannelFactoryOptions): ChannelFactory
+export declare function channelFactory(options?: ChannelFactoryOptions): ChannelFactoryOverride

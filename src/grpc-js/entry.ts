@@ -6,7 +6,7 @@
 
 import type { Channel, ChannelCredentials, ChannelOptions } from '@grpc/grpc-js'
 import { GrpcChannel } from './channel.ts'
-import type { ChannelFactory, ChannelFactoryOptions } from './declarations.ts'
+import type { ChannelFactoryOptions, ChannelFactoryOverride } from './declarations.ts'
 import { toCredentials, toGrpc } from './grpc.ts'
 import { toMethodTimeouts } from './service-config.ts'
 import type { PoolKey } from './shared-pool.ts'
@@ -14,7 +14,7 @@ import { SharedPool } from './shared-pool.ts'
 import { toTarget } from './target.ts'
 
 /** See `declarations.ts`. */
-export function channelFactory(given: ChannelFactoryOptions = {}): ChannelFactory {
+export function channelFactory(given: ChannelFactoryOptions = {}): ChannelFactoryOverride {
   const grpc = toGrpc(given.grpc)
   const pools: SharedPool[] = []
 

@@ -2,7 +2,7 @@
 
 import * as grpc from '@grpc/grpc-js'
 import { afterAll } from 'vitest'
-import type { ChannelFactory, ChannelFactoryOptions } from '../../src/grpc-js/declarations.ts'
+import type { ChannelFactoryOptions, ChannelFactoryOverride } from '../../src/grpc-js/declarations.ts'
 import { channelFactory } from '../../src/grpc-js/entry.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 
@@ -12,7 +12,7 @@ export const same = (bytes: Buffer): Buffer => bytes
 export interface Transport {
   readonly name: string
   readonly isOurs: boolean
-  toFactory(options?: ChannelFactoryOptions): ChannelFactory | null
+  toFactory(options?: ChannelFactoryOptions): ChannelFactoryOverride | null
 }
 
 export const TRANSPORTS: readonly Transport[] = [

@@ -28,6 +28,7 @@ import {
   toMissingMessage,
   toPost,
   toSendingRules,
+  toStreamCheck,
   toStreamResponse,
 } from './protocol.ts'
 import type { Settings } from './settings.ts'
@@ -84,12 +85,7 @@ export class GrpcWeb implements Protocol {
     codec: Codec<I, O>,
     onBegin: (call: Leavable) => void,
   ): Promise<StreamResponse<I, O>> {
-    const check = (status: number, header: Headers) => {
-      const checked = this.#check(status, header)
-      if (checked.headerError) throw checked.headerError
-      return checked
-    }
-    const streaming = await beginStream(request, codec, this.#settings, check, onBegin)
+    const streaming = await beginStream(request, codec, this.#settings, toStreamCheck(this.#check), onBegin)
     const { checked, header } = streaming
     const trailer = new Headers()
     const end = new TrailerEnd(checked.foundStatus, header, trailer)

@@ -26,6 +26,7 @@ import {
   toMissingMessage,
   toPost,
   toSendingRules,
+  toStreamCheck,
   toStreamResponse,
 } from './protocol.ts'
 import type { Settings } from './settings.ts'
@@ -83,12 +84,7 @@ export class Grpc implements Protocol {
     codec: Codec<I, O>,
     onBegin: (call: Leavable) => void,
   ): Promise<StreamResponse<I, O>> {
-    const check = (status: number, header: Headers) => {
-      const checked = this.#check(status, header)
-      if (checked.headerError) throw checked.headerError
-      return checked
-    }
-    const streaming = await beginStream(request, codec, this.#settings, check, onBegin)
+    const streaming = await beginStream(request, codec, this.#settings, toStreamCheck(this.#check), onBegin)
     const { exchange, checked, header } = streaming
     return toStreamResponse(request, streaming, exchange.trailer, {
       endFlag: 0,

@@ -59,6 +59,17 @@ interface Streaming<TChecked> {
   readonly header: Headers
 }
 
+/** A stream fails by a status in the header section at once; of a unary call the body counts, too. */
+export function toStreamCheck<TChecked extends { readonly headerError?: ConnectError | undefined }>(
+  check: HeaderCheck<TChecked>,
+): HeaderCheck<TChecked> {
+  return (status, header) => {
+    const checked = check(status, header)
+    if (checked.headerError !== undefined) throw checked.headerError
+    return checked
+  }
+}
+
 /** Sends the request of a stream. */
 export async function beginStream<I extends DescMessage, O extends DescMessage, TChecked>(
   request: StreamRequest<I, O>,

@@ -77,7 +77,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
    *
    * @example
    * ```ts
-   * const client = new Client('https://localhost:8443')
+   * const client = new Client('https://localhost:12443')
    * console.log(await client.connectAhead()) // h2
    * await client.close()
    * ```

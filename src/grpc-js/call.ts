@@ -431,22 +431,8 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     process.nextTick(tellStatus, this)
   }
 
-  static tellStatus({
-    listener,
-    status,
-  }: {
-    listener: CallListener | null
-    status: StatusObject | null
-  }): void {
-    if (status !== null) listener?.onReceiveStatus(status)
-  }
-
-  get listener(): CallListener | null {
-    return this.#listener
-  }
-
-  get status(): StatusObject | null {
-    return this.#status
+  static tellStatus(call: GrpcCall): void {
+    if (call.#status !== null) call.#listener?.onReceiveStatus(call.#status)
   }
 }
 

@@ -13,7 +13,7 @@ import { toTime } from './deadline.ts'
 import type { Grpc } from './grpc.ts'
 import type { MethodTimeouts } from './service-config.ts'
 import { toTimeout } from './service-config.ts'
-import type { SharedPool } from './shared-pool.ts'
+import type { PoolUser, SharedPool } from './shared-pool.ts'
 import type { Target } from './target.ts'
 
 /** The bits of `grpc.propagate`. */
@@ -33,15 +33,15 @@ export interface ChannelParts {
   readonly options: ChannelOptions
   readonly timeouts: MethodTimeouts
   readonly shared: SharedPool
-  /** The channel was closed. */
-  readonly onClosed: () => void
+  /** The channel was closed: it has no use for its Pool any more. */
+  readonly onClosed: (channel: GrpcChannel) => void
 }
 
 /** The number of the last channel, and of the last call: what `getChannelzRef()` and `getCallNumber()` tell. */
 const numbers = { channel: 0, call: 0 }
 
 /** grpc-js' `Channel`. Its calls run on the Pool that it shares with equal channels. */
-export class GrpcChannel implements CallOwner {
+export class GrpcChannel implements CallOwner, PoolUser {
   readonly settings: CallSettings
   readonly #parts: ChannelParts
   readonly #connectivity: Connectivity
@@ -49,9 +49,6 @@ export class GrpcChannel implements CallOwner {
   readonly #calls = new Set<GrpcCall>()
   /** Calls that wait for a connection. */
   readonly #waiting = new Set<GrpcCall>()
-  readonly #onDisconnect = (): void => {
-    if (this.#parts.shared.pool.stats.connected === 0) this.#connectivity.onDisconnected()
-  }
 
   constructor(parts: ChannelParts) {
     const { grpc, target, options, shared } = parts
@@ -63,8 +60,7 @@ export class GrpcChannel implements CallOwner {
       () => this.#waiting.size > 0,
       () => this.#onReady(),
     )
-    shared.acquire()
-    shared.pool.on('disconnect', this.#onDisconnect)
+    shared.acquire(this)
   }
 
   get target(): string {
@@ -77,10 +73,9 @@ export class GrpcChannel implements CallOwner {
 
   close(): void {
     if (this.#connectivity.state === State.SHUTDOWN) return
-    this.#parts.shared.pool.off('disconnect', this.#onDisconnect)
     this.#connectivity.shutDown()
     for (const call of [...this.#calls]) call.onChannelClosed()
-    this.#parts.onClosed()
+    this.#parts.onClosed(this)
   }
 
   getTarget(): string {
@@ -142,6 +137,10 @@ export class GrpcChannel implements CallOwner {
     this.#waiting.add(call)
     this.#connectivity.connect()
     this.#connectivity.updateRef()
+  }
+
+  onDisconnected(): void {
+    this.#connectivity.onDisconnected()
   }
 
   onEnded(call: GrpcCall): void {

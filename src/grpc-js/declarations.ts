@@ -30,6 +30,20 @@ export interface GrpcLibrary {
   }
 }
 
+/** What the channel decides by itself. */
+type OwnOption =
+  | 'engine'
+  | 'connections'
+  | 'connect'
+  | 'fallback'
+  | 'h2c'
+  | 'allowH2'
+  | 'headersTimeout'
+  | 'bodyTimeout'
+  | 'uploadTimeout'
+  | 'queueTimeout'
+  | 'requestTimeout'
+
 /** The options of {@link channelFactory}. */
 export interface ChannelFactoryOptions {
   /**
@@ -57,11 +71,11 @@ export interface ChannelFactoryOptions {
 
   /**
    * Options of the Pools, for what gRPC's channel options have no name for: `maxSessionAge`, `initialWindowSize` and so
-   * on. What the channel itself decides, such as `connect` and the clocks of a call, can't be set.
+   * on. Channel options win. What the channel itself decides, such as `connect` and the clocks of a call, is refused.
    *
-   * @default {}
+   * @default { connectTimeout: 20_000, keepAliveTimeout: 1_800_000 }
    */
-  pool?: Omit<PoolOptions, 'connect' | 'engine' | 'connections' | 'fallback' | 'h2c' | 'allowH2'> | undefined
+  pool?: Omit<PoolOptions, OwnOption> | undefined
 }
 
 /**

@@ -5,6 +5,8 @@
  */
 
 import type { Channel, ChannelCredentials, ChannelOptions } from '@grpc/grpc-js'
+import type { PoolOptions } from '../index.ts'
+import { errors } from '../index.ts'
 import { GrpcChannel } from './channel.ts'
 import type { ChannelFactoryOptions, ChannelFactoryOverride } from './declarations.ts'
 import { toCredentials, toGrpc } from './grpc.ts'
@@ -16,6 +18,7 @@ import { toTarget } from './target.ts'
 /** See `declarations.ts`. */
 export function channelFactory(given: ChannelFactoryOptions = {}): ChannelFactoryOverride {
   const grpc = toGrpc(given.grpc)
+  refuseOwnOptions(given.pool)
   const pools: SharedPool[] = []
 
   return (
@@ -32,11 +35,25 @@ export function channelFactory(given: ChannelFactoryOptions = {}): ChannelFactor
     const shared = toShared(pools, { target: own, credentials, options }, given)
     const channel = new GrpcChannel({
       ...{ grpc, target: own, options, timeouts, shared },
-      onClosed: () => {
-        if (shared.release() && pools.includes(shared)) pools.splice(pools.indexOf(shared), 1)
+      onClosed: (closed) => {
+        if (shared.release(closed) && pools.includes(shared)) pools.splice(pools.indexOf(shared), 1)
       },
     })
     return channel as unknown as Channel
+  }
+}
+
+/** What the factory has options for, what the credentials and the target decide, and the clocks of a call. */
+const OWN_OPTIONS: readonly (keyof PoolOptions)[] = [
+  ...(['engine', 'connections', 'connect', 'fallback', 'h2c', 'allowH2'] as const),
+  ...(['headersTimeout', 'bodyTimeout', 'uploadTimeout', 'queueTimeout', 'requestTimeout'] as const),
+]
+
+/** @throws InvalidArgumentError for an option that would be dropped */
+function refuseOwnOptions(pool: PoolOptions | undefined): void {
+  for (const name of OWN_OPTIONS) {
+    if (pool?.[name] !== undefined)
+      throw new errors.InvalidArgumentError(`Invalid pool: ${name} is the channel's to decide`)
   }
 }
 

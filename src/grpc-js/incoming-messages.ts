@@ -32,6 +32,9 @@ interface Kept {
 /** With so many bytes in messages that weren't asked for, the server has to wait. */
 const MAX_KEPT = 16_384
 
+/** What a message that waits costs beside its bytes, about: empty ones are to be counted, too. */
+const MESSAGE_COST = 64
+
 /** Messages are told one for each that was asked for, in order, and never from within the request for it. */
 export class IncomingMessages implements MessageSink {
   readonly #owner: IncomingOwner
@@ -103,7 +106,7 @@ export class IncomingMessages implements MessageSink {
     }
     this.#kept ??= []
     this.#kept.push({ message, isCompressed })
-    this.#keptSize += message.length
+    this.#keptSize += message.length + MESSAGE_COST
     if (this.#isWanted) this.#deliver()
     if (this.#count > 0 && this.#keptSize >= MAX_KEPT && !this.#isHeld) {
       this.#isHeld = true
@@ -138,7 +141,7 @@ export class IncomingMessages implements MessageSink {
 
   #take(kept: Kept): void {
     this.#kept?.shift()
-    this.#keptSize -= kept.message.length
+    this.#keptSize -= kept.message.length + MESSAGE_COST
   }
 
   #inflate(kept: Kept): void {

@@ -29,6 +29,8 @@ const OF_CHANNELS: ReadonlySet<string> = new Set([
   'grpc.service_config_disable_resolution',
 ])
 
+/** As grpc-js has them. Milliseconds. */
+const CONNECT_TIMEOUT = 20_000
 const MIN_IDLE_TIMEOUT = 1_000
 const IDLE_TIMEOUT = 30 * 60_000
 
@@ -39,7 +41,13 @@ export interface PoolKey {
   readonly options: ChannelOptions
 }
 
-/** A Pool, and how many channels have it. */
+/** A channel, as its Pool sees it. */
+export interface PoolUser {
+  /** The last connection is gone. */
+  onDisconnected(): void
+}
+
+/** A Pool, and the channels that have it. */
 export class SharedPool {
   readonly pool: Pool
   /** Of the channel credentials: they go out with each call. */
@@ -47,7 +55,7 @@ export class SharedPool {
   readonly #secure: SecureConnector
   readonly #key: PoolKey
   readonly #text: string
-  #owners = 0
+  readonly #users = new Set<PoolUser>()
 
   constructor(key: PoolKey, given: ChannelFactoryOptions) {
     const { target, credentials, options } = key
@@ -61,12 +69,18 @@ export class SharedPool {
     const scheme = credentials._isSecure() ? 'https' : 'http'
     const proxy = toProxy(target, options)
     this.pool = new Pool(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, {
+      connectTimeout: CONNECT_TIMEOUT,
+      keepAliveTimeout: IDLE_TIMEOUT,
       ...given.pool,
       engine: given.engine ?? 'wire',
       ...(given.connections === undefined ? {} : { connections: given.connections }),
       ...toPoolOptions(options),
       connect: toConnector(target.addresses, proxy, this.#secure),
       fallback: null,
+    })
+    // One listener, however many channels there are: an emitter warns of more than ten.
+    this.pool.on('disconnect', () => {
+      if (this.pool.stats.connected === 0) for (const user of [...this.#users]) user.onDisconnected()
     })
   }
 
@@ -78,14 +92,14 @@ export class SharedPool {
     )
   }
 
-  acquire(): void {
-    this.#owners++
+  acquire(user: PoolUser): void {
+    this.#users.add(user)
   }
 
   /** @returns whether no channel has it any more: then it closes, once its calls are over */
-  release(): boolean {
-    this.#owners--
-    if (this.#owners > 0) return false
+  release(user: PoolUser): boolean {
+    this.#users.delete(user)
+    if (this.#users.size > 0) return false
     this.pool.close().finally(() => this.#secure.destroy())
     return true
   }
@@ -104,15 +118,14 @@ function toPoolOptions(options: ChannelOptions): PoolOptions {
   const keepaliveTime = options['grpc.keepalive_time_ms']
   const keepaliveTimeout = options['grpc.keepalive_timeout_ms']
   const window = options['grpc-node.flow_control_window']
-  const idle = options['grpc.client_idle_timeout_ms'] ?? IDLE_TIMEOUT
+  const idle = options['grpc.client_idle_timeout_ms']
   return {
     headersTimeout: 0,
     bodyTimeout: 0,
     uploadTimeout: 0,
     queueTimeout: 0,
     requestTimeout: 0,
-    connectTimeout: 20_000,
-    keepAliveTimeout: Math.max(idle, MIN_IDLE_TIMEOUT),
+    ...(idle === undefined ? {} : { keepAliveTimeout: Math.max(idle, MIN_IDLE_TIMEOUT) }),
     ...(isAbove(keepaliveTime, 0) ? { pingInterval: keepaliveTime } : {}),
     ...(isAbove(keepaliveTimeout, 0) ? { pingTimeout: keepaliveTimeout } : {}),
     ...(isAbove(window, 65_534) ? { initialWindowSize: window, connectionWindowSize: window } : {}),

@@ -314,13 +314,15 @@ export class SharedSession implements SessionOwner {
   }
 }
 
-/** A listener of one origin that throws must not keep the other ones from hearing. */
+/** A listener of one origin that throws must not keep the others from hearing: its exception follows behind them. */
 function tellEach(shares: readonly Share[], what: (share: Share) => void): void {
-  const [first, ...others] = shares
-  if (first === undefined) return
-  try {
-    what(first)
-  } finally {
-    tellEach(others, what)
+  let failure: { readonly thrown: unknown } | null = null
+  for (const share of shares) {
+    try {
+      what(share)
+    } catch (thrown) {
+      failure ??= { thrown }
+    }
   }
+  if (failure !== null) throw failure.thrown
 }

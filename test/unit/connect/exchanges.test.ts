@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { toFrame } from '../../../src/connect/envelopes.ts'
 import { toConnectError } from '../../../src/connect/failure.ts'
 import { StreamExchange } from '../../../src/connect/stream-exchange.ts'
@@ -105,14 +105,15 @@ describe('a unary call', () => {
   })
 
   it('with a deadline in a month › is not over in a millisecond', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const call = startCall()
     const exchange = new UnaryExchange(toRequest(performance.now() + 2 ** 32), isBegun, () => ({
       add: () => {},
       end: () => 'body',
     }))
     const response = exchange.run(call.sending, null)
-    // A timer of a millisecond that was set before this one rings before it.
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    vi.advanceTimersByTime(10)
     call.handler.onResponseStart?.(call.controller, 200, {}, '')
     call.handler.onResponseEnd?.(call.controller, {})
     await expect(response).resolves.toMatchObject({ body: 'body' })

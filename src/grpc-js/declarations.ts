@@ -30,20 +30,6 @@ export interface GrpcLibrary {
   }
 }
 
-/** What the channel decides by itself. */
-type OwnOption =
-  | 'engine'
-  | 'connections'
-  | 'connect'
-  | 'fallback'
-  | 'h2c'
-  | 'allowH2'
-  | 'headersTimeout'
-  | 'bodyTimeout'
-  | 'uploadTimeout'
-  | 'queueTimeout'
-  | 'requestTimeout'
-
 /** The options of {@link channelFactory}. */
 export interface ChannelFactoryOptions {
   /**
@@ -75,7 +61,22 @@ export interface ChannelFactoryOptions {
    *
    * @default { connectTimeout: 20_000, keepAliveTimeout: 1_800_000 }
    */
-  pool?: Omit<PoolOptions, OwnOption> | undefined
+  pool?:
+    | Omit<
+        PoolOptions,
+        | 'engine'
+        | 'connections'
+        | 'connect'
+        | 'fallback'
+        | 'h2c'
+        | 'allowH2'
+        | 'headersTimeout'
+        | 'bodyTimeout'
+        | 'uploadTimeout'
+        | 'queueTimeout'
+        | 'requestTimeout'
+      >
+    | undefined
 }
 
 /**

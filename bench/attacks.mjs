@@ -14,7 +14,7 @@ const MEGABYTE = 1_000_000
 /** Of a client that repeats its request. */
 const CALLS = 1_000
 const ENGINES = ['wire', 'node']
-const PAGE = new URL('../SECURITY.md', import.meta.url)
+const PAGE = new URL('../docs/threat-model.md', import.meta.url)
 
 const help = `Plays the attacks of a hostile server to clients of both engines, and prints a table in Markdown.
 
@@ -24,7 +24,7 @@ const help = `Plays the attacks of a hostile server to clients of both engines, 
   --megabytes N    how much of most attacks is sent (default: 4)
   --patience N     how many seconds a client bears it (default: 20)
   --node FILE      another Node
-  --write          put the table into SECURITY.md
+  --write          put the table into docs/threat-model.md
 `
 
 /** @typedef {import('./attacks/client.mjs').Figures} Figures */
@@ -109,7 +109,7 @@ const HEAD = [
 async function writePage(table) {
   const page = await readFile(PAGE, 'utf8')
   const marked = /(<!-- figures -->\n)[\s\S]*?(\n<!-- end of figures -->)/
-  if (!marked.test(page)) throw new Error('SECURITY.md has no marks for the figures')
+  if (!marked.test(page)) throw new Error('docs/threat-model.md has no marks for the figures')
   await writeFile(
     PAGE,
     page.replace(marked, (_all, begin, end) => `${begin}${table}${end}`),

@@ -166,7 +166,7 @@ export const AGENT_LIMITS = {
   },
 } as const satisfies Record<AgentLimitName, LimitRow>
 
-/** The table. SECURITY.md, `docs/` and the docs of `types/` say the same: a test compares them. */
+/** The table. `docs/` and the docs of `types/` say the same: a test compares them. */
 export const LIMITS = { ...CALL_LIMITS, ...SESSION_LIMITS, ...HTTP1_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS }
 
 type LimitName = keyof typeof LIMITS

@@ -1,4 +1,4 @@
-/** What SECURITY.md says, read back: its tables, and what they are held to. */
+/** What docs/threat-model.md says, read back: its tables, and what they are held to. */
 
 import { ATTACKS } from '../support/peers/attacks.ts'
 

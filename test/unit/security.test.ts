@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../support/clients/engines.ts'
@@ -9,9 +10,11 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const exists = (path: string): boolean => existsSync(`${root}${path}`)
 const read = (path: string): string | null => (exists(path) ? readFileSync(`${root}${path}`, 'utf8') : null)
 
-const page = read('SECURITY.md') ?? ''
+const PAGE = 'docs/threat-model.md'
+const page = read(PAGE) ?? ''
+const policy = read('SECURITY.md') ?? ''
 
-describe('SECURITY.md', () => {
+describe('docs/threat-model.md', () => {
   it('says of each fixed limit what the sources say', () => {
     expect(checkConstants(page, read)).toEqual([])
     expect(findRows(page, 'constant', 'figure').length).toBeGreaterThan(30)
@@ -31,7 +34,9 @@ describe('SECURITY.md', () => {
   })
 
   it('names files that exist alone', () => {
-    const links = [...page.matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link ?? '')
+    const links = [...page.matchAll(/\]\(([^)#]+)/g)].map(([, link = '']) =>
+      posix.join(posix.dirname(PAGE), link),
+    )
     const comments = [...page.matchAll(/<!-- ((?:test|src)\/.*?) -->/g)].flatMap(
       ([, list]) => list?.split(', ') ?? [],
     )
@@ -40,12 +45,32 @@ describe('SECURITY.md', () => {
     expect([...links, ...comments, ...spans].filter((path) => !exists(path))).toEqual([])
   })
 
+  it.each(['SECURITY.md', 'CONTRIBUTING.md', 'docs/security.md'])('is linked from %s', (path) => {
+    expect(read(path)).toMatch(/\]\((docs\/)?threat-model\.md\)/)
+  })
+})
+
+describe('SECURITY.md', () => {
+  it('fits on one page', () => {
+    expect(policy.split(/\s+/).length).toBeLessThanOrEqual(450)
+  })
+
+  it.each([
+    ['how to report', '## Report a vulnerability', /security\/advisories\/new/],
+    ['the time to answer', '## What happens next', /\| within \d+ working days \|/],
+    ['which versions get fixes', '## Supported versions', /\| the latest release \| yes \|/],
+    ['the promise', '## What we promise', /Your process survives, every call ends/],
+  ])('says %s', (_what, heading, text) => {
+    const section = policy.split(/^(?=## )/m).find((part) => part.startsWith(`${heading}\n`))
+    expect(section).toMatch(text)
+  })
+
   it.each(['README.md', 'CONTRIBUTING.md'])('is linked from %s', (path) => {
     expect(read(path)).toMatch(/\]\((https:\/\/github\.com\/dodici\/dodici\/blob\/main\/)?SECURITY\.md\)/)
   })
 })
 
-describe('the checker of SECURITY.md', () => {
+describe('the checker of docs/threat-model.md', () => {
   const constants = (name: string, figure: string, file: string): string =>
     `| constant | figure | file |\n| --- | --- | --- |\n| \`${name}\` | \`${figure}\` | \`${file}\` |\n`
   const LIMITS = 'src/protocol/limits.ts'

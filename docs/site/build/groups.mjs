@@ -35,6 +35,7 @@ export const GROUPS = {
     'docs/connections.md',
     'docs/upstreams.md',
     'docs/security.md',
+    'docs/threat-model.md',
     'SECURITY.md',
   ],
   Operate: [

@@ -65,7 +65,7 @@ describe('a page of the site', () => {
   it.each([
     ['docs/start.md', 'cli.md#files', '/cli.md#files'],
     ['docs/start.md', '#a-request', '#a-request'],
-    ['docs/start.md', '../SECURITY.md#every-limit', '/security-policy.md#every-limit'],
+    ['docs/start.md', '../SECURITY.md#what-we-promise', '/security-policy.md#what-we-promise'],
     ['docs/start.md', '../README.md', '/index.md'],
     ['docs/internals/undici.md', '../differences.md', '/differences.md'],
     ['docs/grpc.md', '../examples/grpc', 'https://github.com/dodici/dodici/tree/main/examples/grpc'],

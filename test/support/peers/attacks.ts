@@ -29,7 +29,7 @@ type Reader =
   | 'fetch, limited'
 
 export interface Attack {
-  /** Its path, and how SECURITY.md calls it. */
+  /** Its path, and its name in docs/threat-model.md. */
   readonly name: string
   readonly reader: Reader
   /** Over TLS, for what means nothing without it. */

@@ -30,7 +30,6 @@ const INTERFACES: readonly (readonly [file: string, name: string, table: LimitTa
 
 const PAGES = [
   'README.md',
-  'SECURITY.md',
   ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
     // docs/site/ has packages of others, and copies of these pages.
     .filter((file) => file.endsWith('.md') && !/^site[\\/]/.test(file))
@@ -92,7 +91,7 @@ describe('the pages', () => {
     )
   })
 
-  it('have one table of each default: docs/options.md or docs/timeouts.md, and SECURITY.md', () => {
+  it('have one table of each default: docs/options.md or docs/timeouts.md, and docs/threat-model.md', () => {
     const tables = PAGES.flatMap((page) => {
       const { withError, withoutError } = findDocumented(read(page))
       return [...withError, ...withoutError].filter((name) => name in LIMITS)
@@ -100,20 +99,23 @@ describe('the pages', () => {
     expect(tables.toSorted()).toEqual([...Object.keys(LIMITS), ...Object.keys(LIMITS)].toSorted())
   })
 
-  it('have every limit, with what its calls fail by, in SECURITY.md', () => {
-    expect(findDocumented(read('SECURITY.md')).withError).toEqual(Object.keys(LIMITS))
+  it('have every limit, with what its calls fail by, in docs/threat-model.md', () => {
+    expect(findDocumented(read('docs/threat-model.md')).withError).toEqual(Object.keys(LIMITS))
   })
 
   it.each([
     'docs/options.md',
     'docs/timeouts.md',
-    'SECURITY.md',
+    'docs/threat-model.md',
     'docs/connections.md',
   ])('say the units: %s', (page) => {
     expect(read(page)).toMatch(/Durations\sare\sin\smilliseconds, sizes\sin\sbytes/)
   })
 
-  describe.each([[['docs/options.md', 'docs/timeouts.md']], [['SECURITY.md']]])('such as %s', (pages) => {
+  describe.each([
+    [['docs/options.md', 'docs/timeouts.md']],
+    [['docs/threat-model.md']],
+  ])('such as %s', (pages) => {
     const text = pages.map(read).join('\n')
     it.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
       const told = checkDocs(text, withOtherDefault(LIMITS, name))

@@ -220,6 +220,19 @@ describe('CHANGELOG.md', () => {
       )
     }
   })
+
+  const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+
+  it('is ready for the version of package.json', () => {
+    expect(findProblems({ status: '', branch: 'main', version, tags: [], changelog })).toEqual([])
+  })
+
+  it('says of the first release what it is, and not what it was before', () => {
+    const first = toSections(changelog).at(-1)
+    expect(first?.title).toMatch(/^\[0\.1\.0\] - /)
+    expect([...(first?.text ?? '').matchAll(/^### .*$/gm)].flat()).toEqual(['### Added'])
+    expect(first?.text).not.toMatch(/\b(no longer|any more|used to|as before|was lost|were lost)\b/)
+  })
 })
 
 it('package.json asks for provenance, so that nothing is published without it', () => {

@@ -20,7 +20,6 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'content-type',
   'grpc-accept-encoding',
   'grpc-encoding',
-  'grpc-timeout',
   'te',
   'user-agent',
 ])
@@ -101,12 +100,16 @@ export class CallSettings {
   }
 }
 
-/** The fields of a call's metadata, as they are now: a flat list. */
-export function toMetadataFields(metadata: InstanceType<MetadataClass>): string[] {
+/**
+ * The fields of a call's metadata, as they are now: a flat list.
+ *
+ * @param hasDeadline the call sends its own `grpc-timeout`; otherwise the metadata may have one
+ */
+export function toMetadataFields(metadata: InstanceType<MetadataClass>, hasDeadline: boolean): string[] {
   const fields: string[] = []
   const headers = metadata.toHttp2Headers()
   for (const name in headers) {
-    if (OWN_FIELDS.has(name)) continue
+    if (OWN_FIELDS.has(name) || (hasDeadline && name === 'grpc-timeout')) continue
     const values = headers[name]
     if (Array.isArray(values)) for (const value of values) fields.push(name, value)
     else if (values !== undefined) fields.push(name, String(values))

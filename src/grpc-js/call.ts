@@ -143,6 +143,10 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     return this.#controller !== null && this.#controller.connection !== null
   }
 
+  get #hasDeadline(): boolean {
+    return this.#deadline !== Number.POSITIVE_INFINITY
+  }
+
   // What grpc-js calls.
 
   setCredentials(credentials: CallCredentials): void {
@@ -176,7 +180,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
       this.onChannelClosed()
       return
     }
-    this.#metadata = toMetadataFields(metadata)
+    this.#metadata = toMetadataFields(metadata, this.#hasDeadline)
     this.#isWaitingForReady = metadata.getOptions().waitForReady === true
     const credentials = this.#settings.toCredentials(this.#credentials)
     if (credentials === null) {
@@ -250,7 +254,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
 
   #onCredentials(added: Metadata): void {
     if (this.#wait !== 'credentials') return
-    this.#metadata.push(...toMetadataFields(added))
+    this.#metadata.push(...toMetadataFields(added, this.#hasDeadline))
     const isDouble = this.#metadata.filter((name, at) => at % 2 === 0 && name === 'authorization').length > 1
     if (isDouble)
       this.#end({ code: Status.INTERNAL, details: '"authorization" metadata cannot have multiple values' })
@@ -288,7 +292,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     this.#wait = 'none'
     const settings = this.#settings
     const headers = settings.toFields(this.#authority, this.#outgoing.encoding)
-    if (this.#deadline !== Number.POSITIVE_INFINITY) {
+    if (this.#hasDeadline) {
       const timeout = toTimeoutField(this.#deadline)
       if (timeout !== null) headers.push('grpc-timeout', timeout)
     }

@@ -10,12 +10,17 @@ import * as grpc from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cleaner } from './fetch-servers.ts'
 import { collect, TestClient, TRANSPORTS } from './grpc-js-rig.ts'
-import type { GrpcServer } from './grpc-servers.ts'
+import type { GrpcServer, GrpcServerName } from './grpc-servers.ts'
 import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from './grpc-servers.ts'
 
 const { status } = grpc
 /** Names of the interop cases' sizes. */
 const LARGE = 314_159
+type Encodings = Readonly<Record<GrpcServerName, readonly ('gzip' | 'deflate')[]>>
+/** What each server can inflate. */
+const ENCODINGS: Encodings = { 'grpc-go': ['gzip'], 'grpc-js': ['gzip', 'deflate'] }
+/** What it has no compressor for: the call ends by its status. */
+const REFUSED_ENCODINGS: Encodings = { 'grpc-go': ['deflate'], 'grpc-js': [] }
 const SIZES = [27_182, 8, 1_828, 45_904]
 
 describe.each(GRPC_SERVERS)('server %s', (serverName) => {
@@ -95,20 +100,20 @@ describe.each(GRPC_SERVERS)('server %s', (serverName) => {
         expect(end.code).toBe(status.OK)
       })
 
-      it('client_compressed_unary', async () => {
-        // grpc-go's server has no compressor here, which is an outcome of its own.
-        const encoding = grpc.compressionAlgorithms.gzip
-        const compressing = toClient({ 'grpc.default_compression_algorithm': encoding })
+      it.each(ENCODINGS[serverName])('client_compressed_unary, %s', async (encoding) => {
+        const compressing = toClient({
+          'grpc.default_compression_algorithm': grpc.compressionAlgorithms[encoding],
+        })
         const sent = Buffer.alloc(LARGE, 'large')
         const { message, status: end } = await compressing.unary('Echo', sent)
-        if (serverName === 'grpc-go') expect(end.code).toBe(status.UNIMPLEMENTED)
-        else expect(message?.equals(sent)).toBe(true)
+        expect(end.code).toBe(status.OK)
+        expect(message?.equals(sent)).toBe(true)
       })
 
-      it('client_compressed_streaming', async () => {
-        if (serverName === 'grpc-go') return
-        const encoding = grpc.compressionAlgorithms.deflate
-        const compressing = toClient({ 'grpc.default_compression_algorithm': encoding })
+      it.each(ENCODINGS[serverName])('client_compressed_streaming, %s', async (encoding) => {
+        const compressing = toClient({
+          'grpc.default_compression_algorithm': grpc.compressionAlgorithms[encoding],
+        })
         const answer = await new Promise((resolve, reject) => {
           const call = compressing.clientStream('Collect', (error, value) =>
             error ? reject(error) : resolve(value),
@@ -119,6 +124,24 @@ describe.each(GRPC_SERVERS)('server %s', (serverName) => {
           call.end()
         })
         expect(JSON.parse(String(answer))).toEqual({ Count: 3, Size: 73_094 })
+      })
+
+      it.each(ENCODINGS[serverName])('server_compressed_streaming, %s', async (encoding) => {
+        const compressing = toClient({
+          'grpc.default_compression_algorithm': grpc.compressionAlgorithms[encoding],
+        })
+        const request = JSON.stringify({ Count: 3, Size: 31_415 })
+        const { messages, status: end } = await collect(compressing.serverStream('Expand', request))
+        expect(messages.map(({ length }) => length)).toEqual([31_415, 31_415, 31_415])
+        expect(end.code).toBe(status.OK)
+      })
+
+      it.each(REFUSED_ENCODINGS[serverName])('client_compressed_unary, %s is refused', async (encoding) => {
+        const compressing = toClient({
+          'grpc.default_compression_algorithm': grpc.compressionAlgorithms[encoding],
+        })
+        const { status: end } = await compressing.unary('Echo', Buffer.alloc(LARGE))
+        expect(end.code).toBe(status.UNIMPLEMENTED)
       })
 
       it('timeout_on_sleeping_server', async () => {

@@ -236,6 +236,29 @@ describe.each(TRANSPORTS)('a call › $name', (transport) => {
     expect(seen['grpc-timeout']).toBe(undefined)
   })
 
+  it.each([
+    { deadline: Number.POSITIVE_INFINITY, sent: /^7S$/ },
+    { deadline: Date.now() + 3_600_000, sent: /^\d+[mSM]$/ },
+  ])('sends grpc-timeout of its metadata, unless it has the deadline $deadline', async ({
+    deadline,
+    sent,
+  }) => {
+    const seen: (string | undefined)[] = []
+    const peer = await startPeer({
+      onRequest: (stream) => {
+        seen.push(...stream.fields.filter(([name]) => name === 'grpc-timeout').map(([, value]) => value))
+      },
+      onComplete: (stream) => answer(stream, []),
+    })
+    const metadata = new grpc.Metadata()
+    metadata.set('grpc-timeout', '7S')
+    const { call, heard } = begin(toClient(transport, peer), deadline, metadata)
+    call.halfClose()
+    await heard.ended
+    expect(seen).toEqual([expect.stringMatching(sent)])
+    expect(seen[0] === '7S').toBe(deadline === Number.POSITIVE_INFINITY)
+  })
+
   it('takes the host of a call as :authority', async () => {
     let authority: string | undefined
     const peer = await startPeer({

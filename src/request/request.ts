@@ -171,6 +171,17 @@ export class Request implements HeaderTarget {
     return this.protocol !== null || this.isConnect
   }
 
+  /**
+   * The origin that the server is asked for (RFC 9110 §7.1), as `URL.origin` writes it: another one than the
+   * dispatcher's by a `host`, by a URL as the path, or by a CONNECT.
+   */
+  get targetOrigin(): string {
+    const scheme = getField(this.wire, ':scheme') ?? this.origin.scheme
+    const target = `${scheme}://${getField(this.wire, ':authority')}`
+    // URL doesn't take each authority that may be sent: not 1.2.3.4.5, for example.
+    return URL.canParse(target) ? new URL(target).origin : target
+  }
+
   /** A plain CONNECT. */
   get isConnect(): boolean {
     return this.protocol === null && this.method === 'CONNECT'

@@ -15,6 +15,7 @@ import type { DodiciError } from '../errors/errors.ts'
 import type { Origin, ResolvedClientOptions } from '../options/options.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
 import type { ReceiveWindows, Windowed } from '../protocol/receive-windows.ts'
+import type { Request } from '../request/request.ts'
 import type { AnnouncedSettings } from './peer-settings.ts'
 import type { Resettable } from './stream/reset-budget.ts'
 import type { FailureContext } from './stream/stream-failure.ts'
@@ -142,6 +143,8 @@ export interface StreamOwner extends FailureContext {
   readonly hasSettings: boolean
   /** The header section of a call's final response has come. */
   onResponded(headers: IncomingHttpHeaders): void
+  /** The response is a 421, after which the connection takes no further calls. */
+  onMisdirected(request: Request): void
   /** An upload is stalled. @param sessionWindow the connection's send window, in bytes */
   onStall(streamId: number, sessionWindow: number): void
   /** Resets the stream in a later turn, as soon as the reset budget allows. */

@@ -259,6 +259,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#context.memory.onResponse(headers['content-type'])
   }
 
+  onMisdirected(): void {
+    this.close('misdirected')
+  }
+
   onStall(streamId: number, sessionWindow: number): void {
     this.#report.stall(streamId, sessionWindow)
   }

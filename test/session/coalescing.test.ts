@@ -3,7 +3,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { connect as connectTls, createSecureContext } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { AgentOptions, ConnectTlsOptions } from '../../types/index.ts'
+import type { AgentOptions, ConnectTlsOptions, DispatchOptions } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { NamesOptions, NamesServer } from '../support/servers/shared-names.ts'
@@ -278,6 +278,120 @@ describe.each(ENGINES)('origins of an Agent on engine %s', (engine) => {
       server.misdirected.add('o1.a.test')
       expect((await ask('o1.a.test')).status).toBe(421)
       expect(server.seen.map(({ connection }) => connection)).toEqual([0, 0, 1])
+    })
+  })
+
+  describe('when a request is answered with 421 that names', () => {
+    interface Named {
+      readonly what: string
+      /** What the request has beside its origin. @param authority the origin's own */
+      toRequest(authority: string, port: number): Pick<DispatchOptions, 'headers'> & { path?: string }
+      /** The name for which the server says 421. */
+      readonly name: string
+    }
+    const OWN: readonly Named[] = [
+      { what: 'its origin by itself', toRequest: () => ({}), name: 'o1.a.test' },
+      {
+        what: 'its origin by a host field',
+        toRequest: (host) => ({ headers: { host } }),
+        name: 'o1.a.test',
+      },
+      {
+        what: 'its origin in capitals',
+        toRequest: (host) => ({ headers: { Host: host.toUpperCase() } }),
+        name: 'O1.A.TEST',
+      },
+      {
+        what: 'its origin by a URL',
+        toRequest: (host) => ({ path: `https://${host}/x` }),
+        name: 'o1.a.test',
+      },
+    ]
+    const OTHER: readonly Named[] = [
+      {
+        what: 'another host',
+        toRequest: (_, port) => ({ headers: { host: `x.a.test:${port}` } }),
+        name: 'x.a.test',
+      },
+      { what: 'another port', toRequest: () => ({ headers: { host: 'o1.a.test:1' } }), name: 'o1.a.test' },
+      { what: 'no port', toRequest: () => ({ headers: { host: 'o1.a.test' } }), name: 'o1.a.test' },
+      {
+        what: 'another host, in a flat list',
+        toRequest: () => ({ headers: ['accept', '*/*', 'HOST', 'x.a.test'] }),
+        name: 'x.a.test',
+      },
+      {
+        what: 'another host, in pairs',
+        toRequest: () => ({ headers: new Map([['host', 'x.a.test']]) }),
+        name: 'x.a.test',
+      },
+      {
+        what: 'another host, as a list of one',
+        toRequest: () => ({ headers: { host: ['x.a.test'] } }),
+        name: 'x.a.test',
+      },
+      {
+        what: 'another host by a URL',
+        toRequest: (_, port) => ({ path: `https://x.a.test:${port}/x` }),
+        name: 'x.a.test',
+      },
+      {
+        what: 'the origin of the session',
+        toRequest: (_, port) => ({ headers: { host: `o0.a.test:${port}` } }),
+        name: 'o0.a.test',
+      },
+      {
+        what: "a host that is no URL's",
+        toRequest: () => ({ headers: { host: '1.2.3.4.5' } }),
+        name: '1.2.3.4.5',
+      },
+    ]
+
+    /** What follows, when all connections are gone. */
+    async function playOn(named: Named): Promise<{ before: string[]; after: string[] }> {
+      const { ask, agent, server } = await setUp(engine)
+      const toSeen = (): string[] =>
+        server.seen
+          .splice(0)
+          .map(({ connection, authority }) => `${connection} ${authority.split(':')[0]?.toLowerCase()}`)
+      await ask('o0.a.test')
+      await ask('o1.a.test')
+      server.misdirected.add(named.name)
+      server.server.once('secureConnection', () => server.misdirected.clear())
+      const origin = server.toOrigin('o1.a.test')
+      const { statusCode, body } = await agent.request({
+        ...{ origin, path: '/', method: 'GET' },
+        ...named.toRequest(`o1.a.test:${server.port}`, server.port),
+      })
+      await body.text()
+      expect(statusCode).toBe(200)
+      await ask('o1.a.test')
+      await ask('o0.a.test')
+      const before = toSeen()
+      for (const session of server.sessions) session.close()
+      await expect.poll(() => server.sessions.map(({ destroyed }) => destroyed)).toEqual([true, true])
+      await ask('o0.a.test')
+      await ask('o1.a.test')
+      return { before, after: toSeen() }
+    }
+
+    it.each(OWN)('$what, that origin has its own connections from then on', async (named) => {
+      const { before, after } = await playOn(named)
+      expect(before).toEqual([
+        ...['0 o0.a.test', '0 o1.a.test', '0 o1.a.test', '1 o1.a.test'],
+        ...['1 o1.a.test', '0 o0.a.test'],
+      ])
+      expect(after).toEqual(['2 o0.a.test', '3 o1.a.test'])
+    })
+
+    it.each(OTHER)('$what, the origin leaves that connection alone', async (named) => {
+      const { before, after } = await playOn(named)
+      const name = named.name.toLowerCase()
+      expect(before).toEqual([
+        ...['0 o0.a.test', '0 o1.a.test', `0 ${name}`, `1 ${name}`],
+        ...['1 o1.a.test', '0 o0.a.test'],
+      ])
+      expect(after).toEqual(['2 o0.a.test', '2 o1.a.test'])
     })
   })
 

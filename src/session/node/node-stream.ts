@@ -229,7 +229,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   reprioritize(): void {}
 
   closeConnection(): void {
-    this.#owner.close('misdirected')
+    this.#owner.onMisdirected(this.#flow.call.request)
   }
 
   fail(error: Error): void {

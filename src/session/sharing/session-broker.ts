@@ -13,18 +13,13 @@ import type { Origin } from '../../options/options.ts'
 import type { SessionContext, SessionFactory, SessionOwner } from '../session.ts'
 import type { Applicant } from './may-share.ts'
 import { toRefusal } from './may-share.ts'
+import { MisdirectedOrigins } from './misdirected-origins.ts'
 import type { SearchBroker } from './session-search.ts'
 import { SessionSearch } from './session-search.ts'
 import type { Broker, Search, SearchResult } from './session-share.ts'
 import { SessionShare } from './session-share.ts'
 import type { ConnectionTerms, Share, SharedSessionListener } from './shared-session.ts'
 import { SharedSession } from './shared-session.ts'
-
-/** How long an origin has connections of its own after a 421. Milliseconds. */
-export const MISDIRECTED_AGE = 3_600_000
-
-/** Of so many origins a 421 is remembered; the oldest is forgotten first. */
-const MAX_MISDIRECTED = 1_000
 
 /** The sessions of an Agent whose origins may share them, and the searches that wait for one that is being opened. */
 export class SessionBroker implements Broker, SearchBroker, SharedSessionListener {
@@ -35,14 +30,15 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
   readonly #sessions = new Set<SharedSession>()
   /** Searches that wait for one of them. */
   readonly #waiting = new Map<SharedSession, Set<SessionSearch>>()
-  /** Until when an origin has connections of its own, by the clock. */
-  readonly #misdirected = new Map<string, number>()
+  /** Origins that have connections of their own for now. */
+  readonly #misdirected: MisdirectedOrigins
 
   /** @param wallClock milliseconds since the epoch, as certificates count */
   constructor(rules: CoalesceRules, clock: Clock, wallClock: () => number = Date.now) {
     this.#rules = rules
     this.#clock = clock
     this.#wallClock = wallClock
+    this.#misdirected = new MisdirectedOrigins(clock)
   }
 
   /** Makes the sessions of an origin's set. */
@@ -71,28 +67,21 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
   }
 
   onMisdirected({ href }: Origin): readonly Share[] {
-    this.#misdirected.delete(href)
-    this.#misdirected.set(href, this.#clock.now() + MISDIRECTED_AGE)
-    const [oldest] = this.#misdirected.keys()
-    if (this.#misdirected.size > MAX_MISDIRECTED && oldest !== undefined) this.#misdirected.delete(oldest)
+    this.#misdirected.add(href)
     return [...this.#sessions].flatMap((shared) => {
       if (shared.origin.href === href) return []
-      shared.exclude(href)
+      shared.onMisdirected(href)
       return shared.sharesOf(href)
     })
   }
 
   isMisdirected(origin: string): boolean {
-    const until = this.#misdirected.get(origin)
-    if (until === undefined) return false
-    if (this.#clock.now() < until) return true
-    this.#misdirected.delete(origin)
-    return false
+    return this.#misdirected.has(origin)
   }
 
   find(applicant: Applicant, owner: SessionOwner): SharedSession | null {
     for (const shared of this.#sessions) {
-      if (!shared.isOffered || shared.serves(owner)) continue
+      if (!shared.isOffered || shared.serves(owner) || shared.hasDismissed(applicant.origin.href)) continue
       const capacity = shared.session.canTake('any')
       // A full one is no help, as if it were the origin's own: `connections` allows another one.
       if (capacity === 'full' || capacity === 'lost' || capacity === 'never') continue
@@ -107,7 +96,7 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
     const now = this.#clock.now()
     for (const shared of this.#sessions) {
       const { terms } = shared
-      if (shared.session.isSettled || shared.serves(owner)) continue
+      if (shared.session.isSettled || shared.serves(owner) || shared.hasDismissed(origin.href)) continue
       if (now - shared.openedAt >= patience) continue
       if (!terms.isPlain || terms.secureContext !== secureContext || shared.origin.port !== origin.port)
         continue

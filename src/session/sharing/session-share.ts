@@ -10,6 +10,7 @@ import type { Call } from '../../call/call.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { ClientDestroyedError, DodiciError } from '../../errors/errors.ts'
 import type { Origin } from '../../options/options.ts'
+import type { Request } from '../../request/request.ts'
 import type { EngineStream } from '../engine.ts'
 import type { Goaway } from '../loss.ts'
 import type {
@@ -47,7 +48,7 @@ export interface Broker {
   /** An origin uses a session that is open. @param id the number that it has among the origin's own */
   onJoined(shared: SharedSession, origin: Origin, id: number): void
   /**
-   * A server has responded with 421: the origin has connections of its own for some time.
+   * A server has responded with 421 to a request for the origin, which has connections of its own for some time.
    *
    * @returns the origin's shares of sessions that were opened for others, and take calls
    */
@@ -268,19 +269,29 @@ export class SessionShare implements Session, Share {
         this.#end(null, false)
         break
       case 'joined':
-        if (reason === 'misdirected') this.#onMisdirected(this.#stage.shared)
-        else if (reason === 'closed' && this.#stage.shared.hasOthers(this)) this.leave(reason)
+        if (reason === 'closed' && this.#stage.shared.hasOthers(this)) this.leave(reason)
         else this.#stage.shared.close(this, reason, isAwaited)
     }
   }
 
-  /** The call must not be sent again by a session of another origin: all shares stop before a set hears of one. */
-  #onMisdirected(shared: SharedSession): void {
-    const others = this.#broker.onMisdirected(this.origin).filter((other) => other !== this)
+  /**
+   * A 421 to a request that names the origin is about the origin: it leaves all sessions of others. The call must not be
+   * sent again by one of these, so all shares stop before a set hears of one.
+   *
+   * A request with another authority, by its `host` for example, says nothing about its dispatcher's origin: only this
+   * session isn't used any longer, as without `coalesce`.
+   */
+  onMisdirected({ targetOrigin }: Request): void {
+    const { shared, origin } = this
+    const isOwn = targetOrigin === origin.href
+    const others = isOwn ? this.#broker.onMisdirected(origin).filter((other) => other !== this) : []
     const left = others.filter((other) => other.stop('misdirected'))
-    shared.exclude(this.origin.href)
-    if (shared.hasOthers(this)) this.leave('misdirected')
-    else shared.close(this, 'misdirected')
+    shared.onMisdirected(targetOrigin)
+    if (!isOwn) shared.dismiss(origin.href)
+    if (this.#stage.name === 'joined') {
+      if (shared.hasOthers(this)) this.leave('misdirected')
+      else shared.close(this, 'misdirected')
+    }
     for (const other of left) other.onStopped()
   }
 

@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { EndReason } from '../../../types/stats.ts'
 import type { Carrier } from '../../call/attempt.ts'
 import type { DodiciError } from '../../errors/errors.ts'
+import type { Request } from '../../request/request.ts'
 import type { EngineStream, StreamOwner } from '../engine.ts'
 import type { Http2Session } from '../http2-session.ts'
 import type { Goaway } from '../loss.ts'
@@ -23,6 +24,7 @@ interface StreamsShare {
   /** The session has been told. */
   onFewer(): void
   close(reason: EndReason): void
+  onMisdirected(request: Request): void
 }
 
 /** Passes on to the session what its streams tell, and to their share what is about their origin alone. */
@@ -69,7 +71,7 @@ export class ShareStreams implements StreamOwner {
     return this.#session.toLossError(streamId, error)
   }
 
-  /** After a 421 for its origin; and when the connection has no stream ids left, which is the session's own end. */
+  /** The connection has no stream ids left, which is the session's own end. */
   close(reason: EndReason): void {
     this.#share.close(reason)
   }
@@ -77,6 +79,10 @@ export class ShareStreams implements StreamOwner {
   onResponded(headers: IncomingHttpHeaders): void {
     this.#share.responded++
     this.#session.onResponded(headers)
+  }
+
+  onMisdirected(request: Request): void {
+    this.#share.onMisdirected(request)
   }
 
   onStall(streamId: number, sessionWindow: number): void {

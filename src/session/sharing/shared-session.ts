@@ -17,6 +17,7 @@ import { Http2Session } from '../http2-session.ts'
 import type { Capacity, SessionContext, SessionNeed, SessionOwner } from '../session.ts'
 import { toOneNotation } from './addresses.ts'
 import type { Offer } from './may-share.ts'
+import { MisdirectedOrigins } from './misdirected-origins.ts'
 import { OriginSet } from './origin-set.ts'
 
 /** One origin's share of the session, as the session sees it. */
@@ -86,6 +87,8 @@ export class SharedSession implements SessionOwner {
   readonly #listener: SharedSessionListener
   #shares: readonly Share[] = []
   #originSet: OriginSet | null = null
+  /** Null before the first. */
+  #dismissed: MisdirectedOrigins | null = null
   /** Null before it is first asked for. */
   #handshake: HandshakeFacts | null = null
   /** The share that gets the first call of the next round. */
@@ -172,9 +175,20 @@ export class SharedSession implements SessionOwner {
     return this.#shares.filter((share) => share.origin.href === origin && !share.isLeaving)
   }
 
-  /** The server doesn't serve this origin here: RFC 8336 §2.3 takes it out of the set. */
-  exclude(origin: string): void {
-    this.#originSet?.delete(origin)
+  /** A 421 for this origin has come: RFC 8336 §2.3 takes it out of the set. */
+  onMisdirected(targetOrigin: string): void {
+    this.#originSet?.delete(targetOrigin)
+  }
+
+  /** A 421 to one of its requests has come, though not for the origin itself: for a time it doesn't come back. */
+  dismiss(origin: string): void {
+    this.#dismissed ??= new MisdirectedOrigins(this.#context.clock)
+    this.#dismissed.add(origin)
+  }
+
+  /** See {@link dismiss}. */
+  hasDismissed(origin: string): boolean {
+    return this.#dismissed?.has(origin) === true
   }
 
   /** Whether a share can open a call now. */

@@ -149,7 +149,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   closeConnection(): void {
-    this.#owner.close('misdirected')
+    this.#owner.onMisdirected(this.#flow.call.request)
   }
 
   fail(error: Error): void {

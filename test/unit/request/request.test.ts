@@ -51,6 +51,40 @@ describe('Request', () => {
       expect(request.body).toBe(NO_BODY)
     })
 
+    it.each<{ of?: string; options: Partial<DispatchOptions>; target: string }>([
+      { options: {}, target: 'https://example.com:8443' },
+      { options: { headers: { host: 'EXAMPLE.com:8443' } }, target: 'https://example.com:8443' },
+      { options: { headers: { host: 'example.com:08443' } }, target: 'https://example.com:8443' },
+      { options: { headers: { host: 'example.com' } }, target: 'https://example.com' },
+      { options: { headers: ['Host', 'a.test:443'] }, target: 'https://a.test' },
+      { options: { headers: { host: ['a.test'] } }, target: 'https://a.test' },
+      { options: { headers: new Map([['host', '[2001:DB8::0:1]:1']]) }, target: 'https://[2001:db8::1]:1' },
+      { options: { headers: { host: '1.2.3.4.5' } }, target: 'https://1.2.3.4.5' },
+      { options: { path: 'http://A.test:80/x' }, target: 'http://a.test' },
+      { options: { path: 'http://a.test/x', headers: { host: 'b.test' } }, target: 'http://b.test' },
+      { options: { method: 'CONNECT', path: 'a.test:443' }, target: 'https://a.test' },
+      { options: { method: 'CONNECT', path: '/' }, target: 'https://example.com:8443' },
+      { options: { upgrade: 'websocket', headers: { host: 'a.test' } }, target: 'https://a.test' },
+      {
+        of: 'https://example.com',
+        options: { headers: { host: 'example.com:443' } },
+        target: 'https://example.com',
+      },
+      {
+        of: 'http://example.com',
+        options: { headers: { host: 'example.com:80' } },
+        target: 'http://example.com',
+      },
+      {
+        of: 'http://example.com',
+        options: { headers: { host: 'example.com:443' } },
+        target: 'http://example.com:443',
+      },
+    ])('asks for the origin $target with $options', ({ of = origin.href, options, target }) => {
+      const all = { method: 'GET', path: '/', ...options }
+      expect(new Request(all, toOrigin(of), toClientOptions({})).targetOrigin).toBe(target)
+    })
+
     it('shares nothing with the next one', () => {
       const headers = { 'x-list': ['1', '2'] }
       const first = make({ headers })

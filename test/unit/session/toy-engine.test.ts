@@ -127,7 +127,7 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   }
 
   closeConnection(): void {
-    this.#connection.owner.close('misdirected')
+    this.#connection.owner.onMisdirected(this.#flow.call.request)
   }
 
   resume(): void {

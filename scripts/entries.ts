@@ -20,7 +20,9 @@ export const splitEntries: Plugin = {
     build.onResolve({ filter: /^[./]+\/(testing\/)?index\.ts$/ }, ({ path, importer }) => {
       if (!/\/src\/(undici|connect|grpc-js|cli)\//.test(importer)) return undefined
       const entry = path.includes('testing') ? 'testing' : 'index'
-      return { path: `./${entry}.${extension}`, external: true }
+      // The commands of the command line are in dist/parts/, and no other file of it imports an entry.
+      const folder = importer.includes('/src/cli/') ? '..' : '.'
+      return { path: `${folder}/${entry}.${extension}`, external: true }
     })
     // CommonJS keeps `require()` as it is. A module wouldn't: esbuild would put a function in its place that throws.
     if (extension === 'js')

@@ -6,11 +6,9 @@
 
 import type { ExitCode } from './cli-error.ts'
 import { CliError, EXIT } from './cli-error.ts'
-import type { Command } from './command.ts'
-import { COMMANDS } from './commands.ts'
-import { inspect } from './inspect/inspect.ts'
-import { HELP, parseOptions, toOptionsHelp, toUnknownMessage } from './options.ts'
-import { isUrlLike } from './request-options.ts'
+import type { ListedCommand } from './command.ts'
+import { COMMANDS, INSPECT } from './commands.ts'
+import { HELP, isUrlLike, parseOptions, toOptionsHelp, toUnknownMessage } from './options.ts'
 import type { Terminal } from './terminal.ts'
 import { toPrintable } from './terminal.ts'
 
@@ -23,15 +21,16 @@ const OPTIONS = {
  * Runs a command line to its end.
  *
  * @param args those behind `dodici`
+ * @param toVersion reads the version for `--version`
  * @returns the exit code
  */
 export async function runCli(
   args: readonly string[],
-  version: string,
+  toVersion: () => string,
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { command, rest } = toCommand(args)
-  const exitCode = await run(command, rest, version, terminal)
+  const exitCode = await run(command, rest, toVersion, terminal)
   await terminal.flush()
   const { failure } = terminal
   if (failure === null) return exitCode
@@ -40,13 +39,14 @@ export async function runCli(
 }
 
 async function run(
-  command: Command | undefined,
+  command: ListedCommand | undefined,
   args: readonly string[],
-  version: string,
+  toVersion: () => string,
   terminal: Terminal,
 ): Promise<ExitCode> {
   try {
-    return command === undefined ? runAlone(args, version, terminal) : await command.run(args, terminal)
+    if (command === undefined) return runAlone(args, toVersion, terminal)
+    return await (await command.load()).run(args, terminal)
   } catch (error) {
     return report(error, command, terminal)
   }
@@ -56,23 +56,23 @@ async function run(
  * The command, and its arguments. It comes first, but for `dodici URL`: a URL may stand behind options. Options without
  * a command and without a URL are those of `dodici`.
  */
-function toCommand(args: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
+function toCommand(args: readonly string[]): { command: ListedCommand | undefined; rest: readonly string[] } {
   const [first = '', ...rest] = args
   const named = COMMANDS.find(({ name }) => name === first)
   if (named !== undefined) return { command: named, rest }
   const isInspect = isUrlLike(first) || (first.startsWith('-') && args.some(isUrlLike))
-  return { command: isInspect ? inspect : undefined, rest: args }
+  return { command: isInspect ? INSPECT : undefined, rest: args }
 }
 
 /** Without a command. */
-function runAlone(args: readonly string[], version: string, terminal: Terminal): ExitCode {
+function runAlone(args: readonly string[], toVersion: () => string, terminal: Terminal): ExitCode {
   const [first] = args
   if (first !== undefined && !first.startsWith('-')) {
     const names = COMMANDS.map(({ name }) => name)
     throw new CliError(toUnknownMessage('command', first, names), EXIT.usage)
   }
   const { options } = parseOptions(args, OPTIONS)
-  if (options.version) terminal.print(version)
+  if (options.version) terminal.print(toVersion())
   else if (options.help) terminal.print(toHelp())
   else {
     terminal.warn(toHelp())
@@ -97,8 +97,8 @@ ${toOptionsHelp(OPTIONS)}
 'dodici URL --help' and 'dodici COMMAND --help' show the options of each.`
 }
 
-function report(error: unknown, command: Command | undefined, terminal: Terminal): ExitCode {
-  const name = command === undefined || command === inspect ? 'dodici' : `dodici ${command.name}`
+function report(error: unknown, command: ListedCommand | undefined, terminal: Terminal): ExitCode {
+  const name = command === undefined || command === INSPECT ? 'dodici' : `dodici ${command.name}`
   if (!(error instanceof CliError)) {
     // A bug: the stack says where.
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -7,13 +7,8 @@
 import type { ExitCode } from './cli-error.ts'
 import type { Terminal } from './terminal.ts'
 
-/** One of `dodici COMMAND`. */
+/** What `dodici COMMAND` does. */
 export interface Command {
-  readonly name: string
-  /** What stands behind its name: `'[DIR]'`. */
-  readonly synopsis: string
-  /** One line, for the list of commands. */
-  readonly summary: string
   /** All of `dodici COMMAND --help`: 80 columns and 24 lines at most. */
   readonly help: string
   /**
@@ -23,4 +18,15 @@ export interface Command {
    * @throws CliError with a message for the user
    */
   run(args: readonly string[], terminal: Terminal): Promise<ExitCode>
+}
+
+/** A command in the list of commands. */
+export interface ListedCommand {
+  readonly name: string
+  /** What stands behind its name: `'[DIR]'`. */
+  readonly synopsis: string
+  /** One line, for the list of commands. */
+  readonly summary: string
+  /** Loads its code: `dodici --help` starts without it. */
+  load(): Promise<Command>
 }

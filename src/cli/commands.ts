@@ -1,16 +1,46 @@
 /**
  * All commands, in the order of the help.
  *
- * A command that needs the client loads it when it runs, by `await import('../index.ts')`: the others start without it.
+ * The list has what `dodici --help` shows. A command's code is loaded when the command runs, and the client by those
+ * that need it: `await import('../index.ts')`.
  *
  * @module
  */
 
-import { ca } from './certificates/ca.ts'
-import type { Command } from './command.ts'
-import { faults } from './faults/faults.ts'
-import { inspect } from './inspect/inspect.ts'
-import { load } from './load/load.ts'
-import { serve } from './serve/serve.ts'
+import type { ListedCommand } from './command.ts'
 
-export const COMMANDS: readonly Command[] = [inspect, load, serve, faults, ca]
+/** Its name is never typed, but for `dodici URL --help`: any URL selects it. */
+export const INSPECT: ListedCommand = {
+  name: 'URL',
+  synopsis: '',
+  summary: 'look at an endpoint, and send it a request',
+  load: async () => (await import('./inspect/inspect.ts')).inspect,
+}
+
+export const COMMANDS: readonly ListedCommand[] = [
+  INSPECT,
+  {
+    name: 'load',
+    synopsis: 'URL...',
+    summary: 'send many requests, and measure',
+    load: async () => (await import('./load/load.ts')).load,
+  },
+  {
+    name: 'serve',
+    synopsis: '[DIR]',
+    summary: 'serve files and test routes on loopback',
+    load: async () => (await import('./serve/serve.ts')).serve,
+  },
+  {
+    name: 'faults',
+    synopsis: '[OPTIONS]',
+    summary: 'misbehave as the path says, on loopback',
+    load: async () => (await import('./faults/faults.ts')).faults,
+  },
+  {
+    name: 'ca',
+    synopsis: '[FILE]',
+    summary: 'get the certificate of those servers',
+    load: async () => (await import('./certificates/ca.ts')).ca,
+  },
+]

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { parseArgs } from 'node:util'
 import { toNearestName } from '../options/nearest-name.ts'
 import { CliError, EXIT } from './cli-error.ts'
 
@@ -43,6 +42,14 @@ export interface ParsedArgs<Specs extends OptionSpecs> {
 export const HELP = { help: { type: 'boolean', short: 'h', help: 'show this help' } } as const
 
 /**
+ * Whether a word is meant as a URL, not as a command: it has a scheme, or a dot, a colon or a slash, as no command has,
+ * or is `localhost`.
+ */
+export function isUrlLike(word: string): boolean {
+  return !word.startsWith('-') && (/[.:/]/.test(word) || word.toLowerCase() === 'localhost')
+}
+
+/**
  * Splits arguments into options and the rest. Behind `--` all are the rest.
  *
  * @throws CliError for an option that isn't in the table, or that lacks a value, or has one that it doesn't take
@@ -51,7 +58,8 @@ export function parseOptions<const Specs extends OptionSpecs>(
   args: readonly string[],
   specs: Specs,
 ): ParsedArgs<Specs> {
-  const { tokens } = parseArgs({
+  // No import: it would load more of Node than `dodici --help` does.
+  const { tokens } = process.getBuiltinModule('node:util').parseArgs({
     args: [...args],
     options: toNodeOptions(specs),
     strict: false,

@@ -61,14 +61,6 @@ const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * Whether a word is meant as a URL, not as a command: it has a scheme, or a dot, a colon or a slash, as no command has,
- * or is `localhost`.
- */
-export function isUrlLike(word: string): boolean {
-  return !word.startsWith('-') && (/[.:/]/.test(word) || word.toLowerCase() === 'localhost')
-}
-
-/**
  * The URL of the command line: `https:`, `http:`, or without a scheme `https:`; with `--h2c` `http:`.
  *
  * @throws CliError when it is none, has another scheme, or is `https:` with `--h2c`

@@ -37,14 +37,31 @@ export class Terminal {
   readonly #written = new Map<Output, Promise<void>>()
   /** Of each output, why its first write failed. */
   readonly #failures = new Map<Output, Error>()
+  /** Outputs whose errors are listened to. */
+  readonly #heard = new Set<Output>()
   #hasReadInput = false
 
   constructor(process: ProcessLike) {
     this.env = process.env
     this.#process = process
-    // A server goes on without its output; the exit code says so at the end.
-    for (const stream of [process.stdout, process.stderr])
-      stream.on('error', (error) => this.#onFailure(stream, error))
+  }
+
+  /** Node makes a standard stream when it is read for the first time: one that isn't needed costs a start nothing. */
+  get #stdout(): Output {
+    return this.#toHeard(this.#process.stdout)
+  }
+
+  get #stderr(): Output {
+    return this.#toHeard(this.#process.stderr)
+  }
+
+  /** A server goes on without its output; the exit code says so at the end. */
+  #toHeard(output: Output): Output {
+    if (!this.#heard.has(output)) {
+      this.#heard.add(output)
+      output.on('error', (error) => this.#onFailure(output, error))
+    }
+    return output
   }
 
   /** The standard input, in the pieces in which it comes. */
@@ -60,17 +77,17 @@ export class Terminal {
 
   /** Writes a line, or several, to the standard output. */
   print(text: string): void {
-    this.#write(this.#process.stdout, `${text}\n`)
+    this.#write(this.#stdout, `${text}\n`)
   }
 
   /** Writes a text to the standard output as it is. */
   put(text: string): void {
-    this.#write(this.#process.stdout, text)
+    this.#write(this.#stdout, text)
   }
 
   /** Writes a line, or several, to the standard error. */
   warn(text: string): void {
-    this.#write(this.#process.stderr, `${text}\n`)
+    this.#write(this.#stderr, `${text}\n`)
   }
 
   #write(output: Output, text: string): void {
@@ -106,7 +123,7 @@ export class Terminal {
    * @returns null when it does so now
    */
   errorRoom(): Promise<void> | null {
-    const { stderr } = this.#process
+    const stderr = this.#stderr
     return stderr.writableNeedDrain === true ? (this.#written.get(stderr) ?? null) : null
   }
 
@@ -120,7 +137,7 @@ export class Terminal {
 
   /** Writes to the standard error as it is: control sequences, where it is a terminal. */
   draw(text: string): void {
-    this.#process.stderr.write(text)
+    this.#stderr.write(text)
   }
 
   /**
@@ -129,7 +146,7 @@ export class Terminal {
    * @returns false when they can't be: {@link Terminal.failure} says whether that is an error
    */
   writeBytes(bytes: Uint8Array): Promise<boolean> {
-    const { stdout } = this.#process
+    const stdout = this.#stdout
     return new Promise((resolve) => {
       stdout.write(bytes, (error) => {
         if (error) this.#onFailure(stdout, error)
@@ -160,7 +177,7 @@ export class Terminal {
 
   /** Asks a question, and reads a line. False unless it is `y` or `yes`. The standard input is used up by it. */
   async ask(question: string): Promise<boolean> {
-    this.#process.stderr.write(`${question} (y/N) `)
+    this.#stderr.write(`${question} (y/N) `)
     for await (const piece of this.input) return /^y(es)?$/i.test(Buffer.from(piece).toString().trim())
     return false
   }

@@ -25,9 +25,6 @@ ${toOptionsHelp(HELP)}`
 
 /** `dodici ca`. */
 export const ca: Command = {
-  name: 'ca',
-  synopsis: '[FILE]',
-  summary: 'get the certificate of those servers',
   help,
   async run(args, terminal) {
     const { options, positionals } = parseOptions(args, HELP)

@@ -45,9 +45,6 @@ Presets: ${toLines(PRESET_NAMES, 'Presets: '.length)}
 Ctrl-C ends it.`
 
 export const faults: Command = {
-  name: 'faults',
-  synopsis: '[OPTIONS]',
-  summary: 'misbehave as the path says, on loopback',
   help: HELP_TEXT,
   run,
 }

@@ -13,11 +13,7 @@ import type { Plan } from './plan.ts'
 import { HELP_TEXT, toPlan } from './plan.ts'
 import { toRedirected } from './redirect.ts'
 
-/** Its name is never typed, but for `dodici URL --help`: any URL selects it. */
 export const inspect: Command = {
-  name: 'URL',
-  synopsis: '',
-  summary: 'look at an endpoint, and send it a request',
   help: HELP_TEXT,
   run,
 }

@@ -28,9 +28,6 @@ const STATUS_INTERVAL = 1_000
 const CLEAR_REST = '\u001b[K'
 
 export const load: Command = {
-  name: 'load',
-  synopsis: 'URL...',
-  summary: 'send many requests, and measure',
   help: HELP_TEXT,
   run,
 }

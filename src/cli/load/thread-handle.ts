@@ -4,7 +4,7 @@
  * @module
  */
 
-import { MessageChannel, parentPort, Worker, workerData } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import { noop } from '../../core/noop.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { LoadJob, LoadNews, LoadOrder, ThreadResult } from './load-job.ts'
@@ -50,9 +50,9 @@ export class ThreadHandle {
     return handle
   }
 
-  /** Begins a job in a thread of its own: of the program that this is a part of, which calls {@link workHere}. */
+  /** Begins a job in another thread, which runs `worker.ts`. It is there once dist/ is built. */
   static inWorker(job: LoadJob): ThreadHandle {
-    const worker = new Worker(new URL(import.meta.url), { workerData: job })
+    const worker = new Worker(new URL('./cli-worker.js', import.meta.url), { workerData: job })
     const handle = new ThreadHandle(worker)
     worker.on('error', (error) => handle.#end(error instanceof Error ? error : new Error(String(error))))
     worker.on('exit', (code) => handle.#end(new Error(`it ended early, with exit code ${code}`)))
@@ -78,9 +78,4 @@ export class ThreadHandle {
     this.#onFailed(error instanceof CliError ? error : new CliError(error.message, EXIT.failure))
     this.#onDone(error)
   }
-}
-
-/** Does the job of a thread that {@link ThreadHandle.inWorker} has started. */
-export async function workHere(): Promise<void> {
-  if (parentPort !== null) await new LoadThread(workerData as LoadJob, parentPort).work()
 }

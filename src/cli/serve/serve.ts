@@ -40,9 +40,6 @@ once, and kept in your cache folder. It is put into no trust store.
 Ctrl-C ends it.`
 
 export const serve: Command = {
-  name: 'serve',
-  synopsis: '[DIR]',
-  summary: 'serve files and test routes on loopback',
   help: HELP_TEXT,
   run,
 }

@@ -65,6 +65,6 @@ export async function runHere(args: readonly string[], options: HereOptions = {}
     on: (signal, listener) => signal === 'SIGINT' && listeners.add(listener),
     off: (_signal, listener) => listeners.delete(listener),
   })
-  const code = await runCli(args, '1.2.3', terminal)
+  const code = await runCli(args, () => '1.2.3', terminal)
   return { code, stdout: Buffer.concat(stdout).toString(), stderr }
 }

@@ -142,12 +142,4 @@ describe("import 'dodici'", () => {
     expect(inputs).toContain(entry)
     expect(inputs.filter((path) => path.startsWith('src/cli/'))).toEqual([])
   })
-
-  it('is loaded by no command that does without it', async () => {
-    const text = await readFile(`${root}dist/cli.js`, 'utf8')
-    expect(text.startsWith('#!/usr/bin/env node\n')).toBe(true)
-    // What is imported at the start has `from`; what a command loads when it runs has not.
-    expect(text.match(/\bfrom\s*"\..*?"/g)).toBeNull()
-    expect(text).toContain('import("./testing.js")')
-  })
 })

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CliError } from '../../../src/cli/cli-error.ts'
-import { toDuration } from '../../../src/cli/options.ts'
+import { isUrlLike, toDuration } from '../../../src/cli/options.ts'
 import {
   hasField,
-  isUrlLike,
   readData,
   readTrust,
   toFields,

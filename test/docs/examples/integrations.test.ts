@@ -1,18 +1,13 @@
 /** The recipes of docs/integrations.md that are programs: each beside a server that stands for the real one. */
 
-import { spawnSync } from 'node:child_process'
 import { generateKeyPairSync, verify } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPusher } from '../../../examples/integrations/apns.mjs'
 import { DodiciHandler } from '../../../examples/integrations/aws.mjs'
 import { startClient, toAgent } from '../../support/clients/agents.ts'
 import { ENGINES } from '../../support/clients/engines.ts'
+import { lacksPackages, loadPackage } from '../../support/clients/packages.ts'
 import { read, startServer } from '../../support/servers/server.ts'
-
-const folder = fileURLToPath(new URL('../../interop/aws/', import.meta.url))
 
 /** What is used of `@aws-sdk/client-kinesis`, which isn't there when types are checked. */
 interface Kinesis {
@@ -25,20 +20,10 @@ interface Kinesis {
   PutRecordCommand: new (input: object) => object
 }
 
-/** The SDK has a package.json of its own, which nothing else installs. */
-function loadKinesis(): Kinesis {
-  if (!existsSync(`${folder}node_modules`)) {
-    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-    const { status, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' })
-    if (status !== 0) throw new Error(`npm cannot install what test/interop/aws names:\n${stderr}`)
-  }
-  return createRequire(`${folder}package.json`)('@aws-sdk/client-kinesis')
-}
-
-describe('a client of the AWS SDK over Dodici', () => {
+describe.skipIf(lacksPackages('aws'))('a client of the AWS SDK over Dodici', () => {
   let kinesis: Kinesis
   beforeAll(() => {
-    kinesis = loadKinesis()
+    kinesis = loadPackage('aws', '@aws-sdk/client-kinesis')
   })
 
   describe.each(ENGINES)('engine %s', (engine) => {

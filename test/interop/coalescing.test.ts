@@ -5,16 +5,19 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { install, uninstall } from '../../src/index.ts'
-import type { DodiciChannels } from '../../types/index.ts'
+import type { CoalesceOptions, DodiciChannels } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { lacks, requireProgram } from '../support/servers/programs.ts'
 import { makeFolder, startProcess } from '../support/servers/server-process.ts'
 import { toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
+import type { Runtime } from './runtimes/programs.ts'
+import { lacksRuntime, requireRuntime } from './runtimes/programs.ts'
 
 const NAMES = Array.from({ length: 20 }, (_, i) => `o${i}.shared.test`)
 /** nginx serves it only on a connection that has asked for it by SNI. */
 const PICKY = 'picky.shared.test'
+const ORIGIN_SERVER = fileURLToPath(new URL('children/origin-server.mjs', import.meta.url))
 const ENVOY = fileURLToPath(new URL('../../scripts/install-envoy.sh', import.meta.url))
 
 /** What each server is started with. Its responses are the name of the host, and a line feed perhaps. */
@@ -206,6 +209,70 @@ describe.each(ALL)('behind %s', (kind) => {
       expect(await ask('o1.shared.test')).toBe('200 o1.shared.test')
       expect(await ask(PICKY)).toBe(`200 ${PICKY}`)
       expect(sockets.size).toBe(2)
+    })
+  })
+})
+
+/** Servers that send ORIGIN (RFC 8336). H2O does from 2.3 on; Debian has 2.2. Bun has its own HTTP/2 below node:http2. */
+const RUNTIMES: readonly Runtime[] = [
+  { name: 'Node', args: [] },
+  { name: 'Bun', args: ['--no-install'] },
+]
+
+/** Starts `children/origin-server.mjs`. @param listed the names in the ORIGIN frame; none: there is no frame */
+async function startOrigins(runtime: Runtime, listed: readonly string[]) {
+  const { key, cert } = await toNamesCertificate(['*.shared.test'])
+  const folder = await makeFolder('origins')
+  await writeFile(join(folder, 'key.pem'), key)
+  await writeFile(join(folder, 'cert.pem'), cert)
+  const { port } = await startProcess(async (at) => {
+    const origins = listed.map((name) => `https://${name}:${at}`)
+    const args = [...runtime.args, ORIGIN_SERVER, folder, String(at), ...origins]
+    return { command: requireRuntime(runtime), args, ready: 'listening' }
+  })
+  return { toOrigin: (name: string) => `https://${name}:${port}`, ca: cert }
+}
+
+describe.each(RUNTIMES)('behind node:http2 of $name, which sends ORIGIN', (runtime) => {
+  describe.skipIf(lacksRuntime(runtime)).each(ENGINES)('on engine %s', (engine) => {
+    async function setUp(listed: readonly string[], coalesce: CoalesceOptions) {
+      const { toOrigin, ca } = await startOrigins(runtime, listed)
+      const lookup = toNamesLookup({ '*': ['127.0.0.1'] })
+      const agent = toAgent({ coalesce, engine, connect: { ca, lookup } })
+      const sockets = new Set<unknown>()
+      onTestFinished(watchSockets(sockets))
+      const ask = (name: string): Promise<string> => askAgent(agent, toOrigin(name))
+      return { agent, ask, sockets, toOrigin, asked: lookup.asked }
+    }
+
+    it.each([
+      { origins: 'origin-frame', listed: 20, connections: 1 },
+      { origins: 'origin-frame', listed: 10, connections: 11 },
+      { origins: 'origin-frame', listed: 0, connections: 20 },
+      { origins: 'both', listed: 20, connections: 1 },
+      { origins: 'both', listed: 10, connections: 11 },
+      { origins: 'both', listed: 0, connections: 1 },
+      { origins: 'dns', listed: 10, connections: 11 },
+    ] as const)('20 origins, $listed of them listed, have $connections by $origins', async (one) => {
+      const { ask, sockets, toOrigin } = await setUp(NAMES.slice(0, one.listed), { origins: one.origins })
+      for (const name of NAMES) expect(await ask(name)).toBe(toOrigin(name).slice('https://'.length))
+      expect(sockets.size).toBe(one.connections)
+    })
+
+    it('20 origins need one look-up with skipDns', async () => {
+      const { ask, sockets, asked } = await setUp(NAMES, { skipDns: true })
+      await ask(NAMES[0] ?? '')
+      await Promise.all(NAMES.map(ask))
+      expect([asked, sockets.size]).toEqual([[NAMES[0]], 1])
+    })
+
+    it("Node's fetch shares the connection, by install()", async () => {
+      const { agent, sockets, toOrigin } = await setUp(NAMES, { origins: 'origin-frame' })
+      install(agent)
+      onTestFinished(uninstall)
+      for (const name of NAMES)
+        expect(await (await fetch(toOrigin(name))).text()).toBe(toOrigin(name).slice('https://'.length))
+      expect(sockets.size).toBe(1)
     })
   })
 })

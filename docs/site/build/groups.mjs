@@ -13,6 +13,10 @@ export const GROUPS = {
     'examples/README.md',
     'docs/comparison.md',
     'docs/migrating.md',
+    'docs/migrating-axios.md',
+    'docs/migrating-got.md',
+    'docs/migrating-http2.md',
+    'docs/migrating-grpc.md',
     'docs/questions.md',
   ],
   Use: [

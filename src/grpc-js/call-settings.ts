@@ -5,9 +5,9 @@
  */
 
 import type { CallCredentials, ChannelOptions } from '@grpc/grpc-js'
-import type { Pool } from '../index.ts'
 import type { Encoding } from './compression.ts'
 import { ACCEPTED_ENCODINGS, toEncoding } from './compression.ts'
+import type { Connections } from './connections.ts'
 import type { Grpc, MetadataClass } from './grpc.ts'
 import { toGrpcVersion } from './grpc.ts'
 
@@ -27,7 +27,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 /** Read once, when the channel is made. */
 export class CallSettings {
   readonly Metadata: MetadataClass
-  readonly pool: Pool
+  readonly connections: Connections
   readonly callCredentials: CallCredentials
   /** Of credentials that add nothing. */
   readonly #EmptyCredentials: unknown
@@ -35,7 +35,6 @@ export class CallSettings {
   readonly maxReceived: number
   readonly maxSent: number
   readonly authority: string
-  readonly #originAuthority: string
   readonly #wantedEncoding: Encoding
   /** What the server has said that it takes; null before. */
   #serverEncodings: readonly string[] | null = null
@@ -43,19 +42,18 @@ export class CallSettings {
 
   constructor(
     grpc: Grpc,
-    pool: Pool,
+    connections: Connections,
     callCredentials: CallCredentials,
     authority: string,
     options: ChannelOptions,
   ) {
     this.Metadata = grpc.Metadata
-    this.pool = pool
+    this.connections = connections
     this.callCredentials = callCredentials
     this.#EmptyCredentials = grpc.credentials.createEmpty().constructor
     this.maxReceived = options['grpc.max_receive_message_length'] ?? MAX_RECEIVED
     this.maxSent = options['grpc.max_send_message_length'] ?? UNLIMITED
     this.authority = options['grpc.default_authority'] || authority
-    this.#originAuthority = new URL(pool.origin).host
     this.#wantedEncoding = toEncoding(options['grpc.default_compression_algorithm'])
     const agents = [
       options['grpc.primary_user_agent'],
@@ -94,7 +92,7 @@ export class CallSettings {
   /** The fields of every request. @param authority the value of `:authority` */
   toFields(authority: string, encoding: Encoding): string[] {
     const fields = this.#fixed.slice()
-    if (authority !== this.#originAuthority) fields.push('host', authority)
+    if (authority !== this.connections.authority) fields.push('host', authority)
     if (encoding !== 'identity') fields.push('grpc-encoding', encoding)
     return fields
   }

@@ -298,7 +298,8 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     }
     headers.push(...this.#metadata)
     this.#owner.onSending()
-    settings.pool.dispatch({ path: this.#method, method: 'POST', headers, body: this.#outgoing.open() }, this)
+    const body = this.#outgoing.open()
+    settings.connections.dispatch({ path: this.#method, method: 'POST', headers, body }, this)
   }
 
   // What Dodici calls.

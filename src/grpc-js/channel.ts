@@ -1,5 +1,5 @@
 /**
- * A channel of gRPC over a Pool.
+ * A channel of gRPC.
  *
  * @module
  */
@@ -33,14 +33,14 @@ export interface ChannelParts {
   readonly options: ChannelOptions
   readonly timeouts: MethodTimeouts
   readonly shared: SharedPool
-  /** The channel was closed: it has no use for its Pool any more. */
+  /** The channel was closed: it has no use for its connections any more. */
   readonly onClosed: (channel: GrpcChannel) => void
 }
 
 /** The number of the last channel, and of the last call: what `getChannelzRef()` and `getCallNumber()` tell. */
 const numbers = { channel: 0, call: 0 }
 
-/** grpc-js' `Channel`. Its calls run on the Pool that it shares with equal channels. */
+/** grpc-js' `Channel`. Its calls run on connections that it shares with equal channels. */
 export class GrpcChannel implements CallOwner, PoolUser {
   readonly settings: CallSettings
   readonly #parts: ChannelParts
@@ -53,10 +53,16 @@ export class GrpcChannel implements CallOwner, PoolUser {
   constructor(parts: ChannelParts) {
     const { grpc, target, options, shared } = parts
     this.#parts = parts
-    this.settings = new CallSettings(grpc, shared.pool, shared.callCredentials, target.authority, options)
+    this.settings = new CallSettings(
+      grpc,
+      shared.connections,
+      shared.callCredentials,
+      target.authority,
+      options,
+    )
     this.#connectivity = new Connectivity(
       options,
-      () => shared.pool.connectAhead(),
+      () => shared.connections.connectAhead(),
       () => this.#waiting.size > 0,
       () => this.#onReady(),
     )

@@ -33,6 +33,18 @@ const GROWTH = 1.6
 /** Of a delay, in both directions, so that clients don't dial at the same time. */
 const JITTER = 0.2
 
+/** The waits between attempts to connect. Milliseconds. */
+export interface Backoff {
+  readonly initialBackoff: number
+  readonly maxBackoff: number
+}
+
+export function toBackoff(options: ChannelOptions): Backoff {
+  const initialBackoff = options['grpc.initial_reconnect_backoff_ms'] ?? INITIAL_BACKOFF
+  const maxBackoff = Math.max(options['grpc.max_reconnect_backoff_ms'] ?? MAX_BACKOFF, initialBackoff)
+  return { initialBackoff, maxBackoff }
+}
+
 /** Connects when it is asked to, and again while there are watchers or calls that wait. */
 export class Connectivity {
   readonly #connect: () => Promise<unknown>
@@ -60,8 +72,9 @@ export class Connectivity {
     this.#connect = connect
     this.#isWanted = isWanted
     this.#onReady = onReady
-    this.#initialBackoff = options['grpc.initial_reconnect_backoff_ms'] ?? INITIAL_BACKOFF
-    this.#maxBackoff = Math.max(options['grpc.max_reconnect_backoff_ms'] ?? MAX_BACKOFF, this.#initialBackoff)
+    const { initialBackoff, maxBackoff } = toBackoff(options)
+    this.#initialBackoff = initialBackoff
+    this.#maxBackoff = maxBackoff
     this.#backoff = this.#initialBackoff
   }
 

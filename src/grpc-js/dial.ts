@@ -13,7 +13,8 @@ import type { HttpProxy } from './proxy.ts'
 import { openTunnel } from './proxy.ts'
 import type { Address } from './target.ts'
 
-type Connector = Extract<NonNullable<PoolOptions['connect']>, (...given: never[]) => unknown>
+/** How a Pool connects. */
+export type Connector = Extract<NonNullable<PoolOptions['connect']>, (...given: never[]) => unknown>
 
 /** What one address gets, and TLS with it. Milliseconds. */
 const CONNECT_TIMEOUT = 20_000

@@ -10,7 +10,7 @@ import { errors } from '../index.ts'
 import { GrpcChannel } from './channel.ts'
 import type { ChannelFactoryOptions, ChannelFactoryOverride } from './declarations.ts'
 import { toCredentials, toGrpc } from './grpc.ts'
-import { toMethodTimeouts } from './service-config.ts'
+import { toServiceConfig } from './service-config.ts'
 import type { PoolKey } from './shared-pool.ts'
 import { SharedPool } from './shared-pool.ts'
 import { toTarget } from './target.ts'
@@ -29,12 +29,13 @@ export function channelFactory(given: ChannelFactoryOptions = {}): ChannelFactor
     const options = channelOptions ?? {}
     const own = toTarget(target)
     const credentials = toCredentials(channelCredentials)
-    const timeouts = toMethodTimeouts(options['grpc.service_config'], options['grpc.enable_retries'] !== 0)
-    if (own === null || credentials === null || timeouts === null)
+    const config = toServiceConfig(options['grpc.service_config'], options['grpc.enable_retries'] !== 0)
+    if (own === null || credentials === null || config === null)
       return new grpc.Channel(target, channelCredentials, channelOptions)
-    const shared = toShared(pools, { target: own, credentials, options }, given)
+    const shared = toShared(pools, { target: own, credentials, options, policy: config.policy }, given)
     const channel = new GrpcChannel({
-      ...{ grpc, target: own, options, timeouts, shared },
+      ...{ grpc, target: own, options, shared },
+      timeouts: config.timeouts,
       onClosed: (closed) => {
         if (shared.release(closed) && pools.includes(shared)) pools.splice(pools.indexOf(shared), 1)
       },

@@ -1,9 +1,23 @@
 /**
- * The service config that a client gives its channel: timeouts of methods, and what only grpc-js can do.
+ * The service config that a client gives its channel: the policy, timeouts of methods, and what only grpc-js can do.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/service_config.md
  * @module
  */
+
+/**
+ * How calls choose among the addresses of a target:
+ *
+ * - `pick_first`: the first that can be reached gets all
+ * - `round_robin`: all of them get calls
+ */
+export type Policy = 'pick_first' | 'round_robin'
+
+/** What a channel does by its service config. */
+export interface ServiceConfig {
+  readonly policy: Policy
+  readonly timeouts: MethodTimeouts
+}
 
 /** The timeouts of methods. */
 export interface MethodTimeouts {
@@ -19,17 +33,18 @@ interface MethodConfig {
   readonly waitForReady?: unknown
 }
 
-const NO_TIMEOUTS: MethodTimeouts = { byName: new Map() }
+const NO_CONFIG: ServiceConfig = { policy: 'pick_first', timeouts: { byName: new Map() } }
 
 /**
  * @param given the option `grpc.service_config`
  * @param areRetriesEnabled the option `grpc.enable_retries`
  * @returns null for one that only grpc-js serves, or that is malformed: then it says what is wrong with it
  */
-export function toMethodTimeouts(given: unknown, areRetriesEnabled: boolean): MethodTimeouts | null {
-  if (given === undefined || given === null) return NO_TIMEOUTS
+export function toServiceConfig(given: unknown, areRetriesEnabled: boolean): ServiceConfig | null {
+  if (given === undefined || given === null) return NO_CONFIG
   const config = parse(given)
-  if (config === null || !isPickFirst(config)) return null
+  const policy = config === null ? null : toPolicy(config)
+  if (config === null || policy === null) return null
   const { methodConfig = [] } = config
   if (!Array.isArray(methodConfig)) return null
   const byName = new Map<string, number>()
@@ -45,7 +60,7 @@ export function toMethodTimeouts(given: unknown, areRetriesEnabled: boolean): Me
       if (!byName.has(key)) byName.set(key, milliseconds)
     }
   }
-  return { byName }
+  return { policy, timeouts: { byName } }
 }
 
 /** The timeout of a method in milliseconds; null for none. */
@@ -65,11 +80,19 @@ function parse(given: unknown): Readonly<Record<string, unknown>> | null {
   }
 }
 
-function isPickFirst(config: Readonly<Record<string, unknown>>): boolean {
+/** Null for one that only grpc-js has. */
+function toPolicy(config: Readonly<Record<string, unknown>>): Policy | null {
   const { loadBalancingConfig = [], loadBalancingPolicy } = config
-  if (loadBalancingPolicy !== undefined && loadBalancingPolicy !== 'pick_first') return false
-  if (!Array.isArray(loadBalancingConfig)) return false
-  return loadBalancingConfig.length === 0 || Object.hasOwn(Object(loadBalancingConfig[0]), 'pick_first')
+  if (loadBalancingPolicy !== undefined && loadBalancingPolicy !== 'pick_first') return null
+  if (!Array.isArray(loadBalancingConfig)) return null
+  if (loadBalancingConfig.length === 0) return 'pick_first'
+  // The first that is known counts, and this one may be unknown to Dodici alone.
+  const first: Readonly<Record<string, unknown>> = Object(loadBalancingConfig[0])
+  if (Object.keys(first).length !== 1) return null
+  if (Object.hasOwn(first, 'round_robin')) return 'round_robin'
+  if (!Object.hasOwn(first, 'pick_first')) return null
+  const { shuffleAddressList = false }: { shuffleAddressList?: unknown } = Object(first.pick_first)
+  return shuffleAddressList === false ? 'pick_first' : null
 }
 
 /** A duration of JSON, such as `1.5s`, or an object of seconds and nanoseconds. Null for anything else. */

@@ -1,17 +1,22 @@
 /**
- * One Pool for the channels of one factory with equal targets, credentials and options.
+ * The connections that the channels of one factory with equal targets, credentials and options share.
  *
  * @module
  */
 
 import type { CallCredentials, ChannelOptions } from '@grpc/grpc-js'
 import type { PoolOptions } from '../index.ts'
-import { Pool } from '../index.ts'
+import { BalancedConnections } from './balanced-connections.ts'
+import type { Connections } from './connections.ts'
+import { PooledConnections } from './connections.ts'
+import { toBackoff } from './connectivity.ts'
 import type { ChannelFactoryOptions } from './declarations.ts'
+import type { Connector } from './dial.ts'
 import { toConnector } from './dial.ts'
 import type { Credentials, SecureConnector } from './grpc.ts'
 import { toProxy } from './proxy.ts'
-import type { Target } from './target.ts'
+import type { Policy } from './service-config.ts'
+import type { HostPort, Target } from './target.ts'
 
 /** Options of channels that are a channel's own, and leave its connections as they are. */
 const OF_CHANNELS: ReadonlySet<string> = new Set([
@@ -29,6 +34,12 @@ const OF_CHANNELS: ReadonlySet<string> = new Set([
   'grpc.service_config_disable_resolution',
 ])
 
+/** Options of channels that the addresses of `round_robin` go by, too. */
+const OF_BALANCING: ReadonlySet<string> = new Set([
+  'grpc.initial_reconnect_backoff_ms',
+  'grpc.max_reconnect_backoff_ms',
+])
+
 /** As grpc-js has them. Milliseconds. */
 const CONNECT_TIMEOUT = 20_000
 const MIN_IDLE_TIMEOUT = 1_000
@@ -39,17 +50,18 @@ export interface PoolKey {
   readonly target: Target
   readonly credentials: Credentials
   readonly options: ChannelOptions
+  readonly policy: Policy
 }
 
-/** A channel, as its Pool sees it. */
+/** A channel, as its connections see it. */
 export interface PoolUser {
   /** The last connection is gone. */
   onDisconnected(): void
 }
 
-/** A Pool, and the channels that have it. */
+/** Connections, and the channels that have them. */
 export class SharedPool {
-  readonly pool: Pool
+  readonly connections: Connections
   /** Of the channel credentials: they go out with each call. */
   readonly callCredentials: CallCredentials
   readonly #secure: SecureConnector
@@ -58,36 +70,52 @@ export class SharedPool {
   readonly #users = new Set<PoolUser>()
 
   constructor(key: PoolKey, given: ChannelFactoryOptions) {
-    const { target, credentials, options } = key
+    const { target, credentials, options, policy } = key
     this.#key = key
-    this.#text = toText(options)
+    this.#text = toText(options, policy)
     this.#secure = credentials._createSecureConnector({ scheme: target.scheme, path: target.path }, options)
     this.callCredentials = this.#secure.getCallCredentials()
-    const [address] = target.addresses
-    const host = address !== undefined && 'host' in address ? address.host : 'localhost'
-    const port = address !== undefined && 'port' in address ? address.port : 80
+    this.connections = this.#toConnections(key, given)
+    // One listener, however many channels there are: an emitter warns of more than ten.
+    this.connections.onDisconnect(() => {
+      if (!this.connections.isConnected) for (const user of [...this.#users]) user.onDisconnected()
+    })
+  }
+
+  #toConnections(
+    { target, credentials, options, policy }: PoolKey,
+    given: ChannelFactoryOptions,
+  ): Connections {
     const scheme = credentials._isSecure() ? 'https' : 'http'
     const proxy = toProxy(target, options)
-    this.pool = new Pool(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, {
+    const poolOptions: PoolOptions = {
       connectTimeout: CONNECT_TIMEOUT,
       keepAliveTimeout: IDLE_TIMEOUT,
       ...given.pool,
       engine: given.engine ?? 'wire',
       ...(given.connections === undefined ? {} : { connections: given.connections }),
       ...toPoolOptions(options),
-      connect: toConnector(target.addresses, proxy, this.#secure),
       fallback: null,
-    })
-    // One listener, however many channels there are: an emitter warns of more than ten.
-    this.pool.on('disconnect', () => {
-      if (this.pool.stats.connected === 0) for (const user of [...this.#users]) user.onDisconnected()
+    }
+    const addresses = target.addresses.filter((address): address is HostPort => 'host' in address)
+    // A proxy resolves the name itself: there is one way to it.
+    if (policy === 'round_robin' && proxy === null && addresses.length > 0) {
+      const toOwn = (address: HostPort): Connector => toConnector([address], null, this.#secure)
+      const parts = { scheme, addresses, options: poolOptions, ...toBackoff(options) } as const
+      return new BalancedConnections({ ...parts, toConnector: toOwn })
+    }
+    const [{ host, port } = { host: 'localhost', port: 80 }] = addresses
+    return new PooledConnections(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, {
+      ...poolOptions,
+      connect: toConnector(target.addresses, proxy, this.#secure),
     })
   }
 
-  isFor({ target, credentials, options }: PoolKey): boolean {
+  isFor({ target, credentials, options, policy }: PoolKey): boolean {
     return (
       this.#key.target.text === target.text &&
-      this.#text === toText(options) &&
+      this.#key.policy === policy &&
+      this.#text === toText(options, policy) &&
       this.#key.credentials._equals(credentials)
     )
   }
@@ -96,19 +124,21 @@ export class SharedPool {
     this.#users.add(user)
   }
 
-  /** @returns whether no channel has it any more: then it closes, once its calls are over */
+  /** @returns whether no channel has them any more: then they close, once its calls are over */
   release(user: PoolUser): boolean {
     this.#users.delete(user)
     if (this.#users.size > 0) return false
-    this.pool.close().finally(() => this.#secure.destroy())
+    this.connections.close().finally(() => this.#secure.destroy())
     return true
   }
 }
 
 /** Only what is a plain value matters to a connection. */
-function toText(options: ChannelOptions): string {
+function toText(options: ChannelOptions, policy: Policy): string {
+  const matters = (name: string): boolean =>
+    !OF_CHANNELS.has(name) || (policy === 'round_robin' && OF_BALANCING.has(name))
   const entries = Object.entries(options).filter(
-    ([name, value]) => !OF_CHANNELS.has(name) && (typeof value === 'string' || typeof value === 'number'),
+    ([name, value]) => matters(name) && (typeof value === 'string' || typeof value === 'number'),
   )
   return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -6,8 +6,14 @@
 
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 
+/** A name or an IP address, and a port. */
+export interface HostPort {
+  readonly host: string
+  readonly port: number
+}
+
 /** Where to connect to. */
-export type Address = { readonly host: string; readonly port: number } | { readonly path: string }
+export type Address = HostPort | { readonly path: string }
 
 /** A target that the channel serves itself. */
 export interface Target {
@@ -18,11 +24,12 @@ export interface Target {
   readonly text: string
   /** The value of `:authority`, unless an option or the call says more. */
   readonly authority: string
-  /** They are tried in turn: gRPC's `pick_first`. */
+  /** In the order in which `pick_first` tries them. */
   readonly addresses: readonly Address[]
 }
 
-interface HostPort {
+/** The parts of a text. The port is null without one. */
+interface SplitHostPort {
   readonly host: string
   readonly port: number | null
 }
@@ -88,7 +95,7 @@ function toIpTarget(scheme: 'ipv4' | 'ipv6', path: string): Target | null {
 }
 
 /** Null for a malformed text. */
-export function splitHostPort(text: string): HostPort | null {
+export function splitHostPort(text: string): SplitHostPort | null {
   const bracketed = /^\[([^\]]*:[^\]]*)\](?::(\d+))?$/.exec(text)
   if (bracketed !== null) return { host: bracketed[1] ?? '', port: toPort(bracketed[2]) }
   if (text.startsWith('[')) return null

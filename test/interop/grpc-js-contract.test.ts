@@ -680,7 +680,16 @@ describe.each(OURS)('only of Dodici › $name', (transport) => {
       ['dns://8.8.8.8/localhost:1', {}, true],
       ['localhost:1', { 'grpc.service_config': retrying }, true],
       ['localhost:1', { 'grpc.service_config': retrying, 'grpc.enable_retries': 0 }, false],
-      ['localhost:1', { 'grpc.service_config': '{"loadBalancingConfig":[{"round_robin":{}}]}' }, true],
+      ...[
+        ['round_robin', {}, false] as const,
+        ['pick_first', {}, false] as const,
+        ['pick_first', { shuffleAddressList: true }, true] as const,
+        ['outlier_detection', { childPolicy: [{ round_robin: {} }] }, true] as const,
+      ].map(([name, config, isReal]): [string, grpc.ChannelOptions, boolean] => [
+        'localhost:1',
+        { 'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ [name]: config }] }) },
+        isReal,
+      ]),
     ]
     for (const [target, options, isReal] of cases) {
       const channel = factory?.(target, insecure, options)

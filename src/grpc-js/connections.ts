@@ -1,0 +1,53 @@
+/**
+ * The connections of a target, as channels use them; and those of one Pool.
+ *
+ * @module
+ */
+
+import type { DispatchHandler, DispatchOptions, PoolOptions } from '../index.ts'
+import { Pool } from '../index.ts'
+
+/** The connections of a target. */
+export interface Connections {
+  /** The `:authority` of a call that says nothing else; null: each call has to say it. */
+  readonly authority: string | null
+  readonly isConnected: boolean
+  dispatch(options: DispatchOptions, handler: DispatchHandler): unknown
+  /** Settles once there is a connection. */
+  connectAhead(): Promise<unknown>
+  /** A connection is gone. */
+  onDisconnect(listener: () => void): void
+  /** Closes them once their calls are over. */
+  close(): Promise<void>
+}
+
+/** Connections to the first address that can be reached: gRPC's `pick_first`. */
+export class PooledConnections implements Connections {
+  readonly authority: string
+  readonly #pool: Pool
+
+  constructor(origin: string, options: PoolOptions) {
+    this.#pool = new Pool(origin, options)
+    this.authority = new URL(this.#pool.origin).host
+  }
+
+  get isConnected(): boolean {
+    return this.#pool.stats.connected > 0
+  }
+
+  dispatch(options: DispatchOptions, handler: DispatchHandler): void {
+    this.#pool.dispatch(options, handler)
+  }
+
+  connectAhead(): Promise<unknown> {
+    return this.#pool.connectAhead()
+  }
+
+  onDisconnect(listener: () => void): void {
+    this.#pool.on('disconnect', listener)
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+}

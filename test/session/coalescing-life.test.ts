@@ -6,60 +6,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch as fetchByDodici, install, Pool, uninstall } from '../../src/index.ts'
 import { MISDIRECTED_AGE } from '../../src/session/sharing/misdirected-origins.ts'
 import { SessionBroker } from '../../src/session/sharing/session-broker.ts'
-import type { PoolOptions } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
-import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { PATIENT } from '../support/peers/peer-rig.ts'
-import type { NamesOptions, NamesServer } from '../support/servers/shared-names.ts'
+import type { NamesServer } from '../support/servers/shared-names.ts'
 import { startNames, toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
-
-const NAMES = ['a.shared.test', 'b.shared.test', 'c.shared.test']
-const HERE = { '*': ['127.0.0.1'] }
-
-interface Rig {
-  readonly server: NamesServer & { readonly lookup: ReturnType<typeof toNamesLookup> }
-  readonly clock: FakeClock
-  readonly harnesses: readonly Harness[]
-}
-
-/** Three origins of one broker, whose clock is the test's. */
-async function toRig(
-  engine: 'node' | 'wire',
-  options: PoolOptions = {},
-  more: Partial<NamesOptions> = {},
-  wallClock?: () => number,
-): Promise<Rig> {
-  const server = await startNames({ names: NAMES, ...more })
-  const clock = new FakeClock()
-  const broker = new SessionBroker({ origins: 'both', skipDns: false }, clock, wallClock)
-  const lookup = toNamesLookup(HERE)
-  const connect = { ca: server.ca, lookup }
-  const harnesses = NAMES.map((name) => {
-    const all = { ...PATIENT, engine, connect, ...options }
-    const harness = new Harness(server.toOrigin(name), all, clock, broker.toSession)
-    onTestFinished(() => harness.scheduler.destroy(null))
-    return harness
-  })
-  return { server: { ...server, lookup }, clock, harnesses }
-}
-
-async function ask(harness: Harness | undefined, path = '/'): Promise<Recorder> {
-  const call = dispatch(harness, path)
-  await call.settled
-  return call
-}
-
-function dispatch(harness: Harness | undefined, path: string): Recorder {
-  if (harness === undefined) throw new TypeError('There is no such origin')
-  return harness.dispatch({ path })
-}
-
-/** What was looked up is known then. */
-async function nextTurn(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve))
-}
+import type { Rig } from './coalescing-rig.ts'
+import { ask, dispatch, HERE, NAMES, nextTurn, toRig } from './coalescing-rig.ts'
 
 function finish({ held }: NamesServer): void {
   for (const stream of held.splice(0)) {

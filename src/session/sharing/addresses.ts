@@ -46,14 +46,17 @@ export function findAddresses(
   const asked = hints === 0 && isEither && process.platform !== 'win32' ? dns.ADDRCONFIG : hints
   const find = toCheckedLookup((lookup ?? dns.lookup) as LookupFunction)
   const options = { family, hints: asked, all: true as const }
+  let hasThrown = false
   try {
     find(hostname, options, (error, found, foundFamily) => {
+      if (hasThrown) return
       if (error) onFound(error, [])
       else if (Array.isArray(found)) onFound(null, found)
       else onFound(null, [{ address: found, family: foundFamily ?? toIpVersion(found) }])
     })
   } catch (thrown) {
-    // Of the caller's lookup function: the connection fails with it.
+    // Of the caller's lookup function: the connection fails with it, whether or not it has called back.
+    hasThrown = true
     originalNextTick(onFound, thrown instanceof Error ? thrown : new Error(String(thrown)), [])
   }
 }

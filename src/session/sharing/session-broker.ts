@@ -85,7 +85,9 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
       const capacity = shared.session.canTake('any')
       // A full one is no help, as if it were the origin's own: `connections` allows another one.
       if (capacity === 'full' || capacity === 'lost' || capacity === 'never') continue
-      if (toRefusal(applicant, shared.offer, this.#rules, this.#wallClock()) === null) return shared
+      const refusal = toRefusal(applicant, shared.offer, this.#rules, this.#wallClock())
+      // The caller's `checkServerIdentity` may have ended the session.
+      if (refusal === null && shared.isOffered) return shared
     }
     return null
   }

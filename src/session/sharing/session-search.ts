@@ -139,6 +139,7 @@ export class SessionSearch implements Search {
     try {
       this.#secureContext = toSecureContext(this.#connect.secureContext)
     } catch (thrown) {
+      if (this.#isOver) return
       // The caller's function has failed: so does the connection.
       const secureContext = (): never => {
         throw thrown
@@ -148,6 +149,8 @@ export class SessionSearch implements Search {
       this.#end({ context, terms: this.#toTerms() })
       return
     }
+    // That function may have ended the search.
+    if (this.#isOver) return
     if (this.#broker.skipsDns) this.#decide()
     else this.#lookUp()
   }
@@ -165,6 +168,8 @@ export class SessionSearch implements Search {
     const { owner } = this.#context
     const applicant = this.#toApplicant()
     const shared = this.#broker.find(applicant, owner)
+    // So may the caller's `checkServerIdentity`.
+    if (this.#isOver) return
     if (shared !== null) {
       this.#end({ shared })
       return

@@ -82,6 +82,7 @@ export class SessionShare implements Session, Share {
   heapIndex = -1
   left = Number.POSITIVE_INFINITY
   responded = 0
+  isDestroyed = false
   readonly id: number
   readonly streamOwner: ShareStreams
   readonly #context: SessionContext
@@ -97,6 +98,8 @@ export class SessionShare implements Session, Share {
   #endedFor: EndReason | null = null
   /** How many calls of its origin it was given. */
   #requests = 0
+  /** Its set was told that it takes calls. */
+  #wasReady = false
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason, broker: Broker) {
     this.id = id
@@ -234,7 +237,7 @@ export class SessionShare implements Session, Share {
       return
     }
     const search = this.#broker.seek(this.#context, (result) => {
-      if ('error' in result) this.#end(result.error, false)
+      if ('error' in result) this.#end(result.error)
       else if ('shared' in result) this.#join(result.shared)
       else this.#open(result.context, result.terms, null)
     })
@@ -256,7 +259,7 @@ export class SessionShare implements Session, Share {
     shared.add(this)
     this.#broker.onJoined(shared, this.origin, this.id)
     // A subscriber that was told may have ended it.
-    if (this.#stage.name !== 'joined') return
+    if (this.#stage.name !== 'joined' || this.isDestroyed) return
     this.onReady()
     shared.session.updateRef()
   }
@@ -266,7 +269,7 @@ export class SessionShare implements Session, Share {
     switch (this.#stage.name) {
       case 'idle':
       case 'seeking':
-        this.#end(null, false)
+        this.#end(null)
         break
       case 'joined':
         if (reason === 'closed' && this.#stage.shared.hasOthers(this)) this.leave(reason)
@@ -313,11 +316,12 @@ export class SessionShare implements Session, Share {
   }
 
   destroy(cause: Error | null): void {
-    if (this.#stage.name === 'closed') return
+    if (this.#stage.name === 'closed' || this.isDestroyed) return
+    this.isDestroyed = true
     this.#endedFor ??= 'closed'
     const shared = this.#shared
     if (shared === null) {
-      this.#end(cause, false)
+      this.#end(cause)
     } else if (shared.isAlone(this)) {
       shared.session.destroy(cause)
     } else {
@@ -334,6 +338,7 @@ export class SessionShare implements Session, Share {
 
   onReady(): void {
     this.#carrier.transport = this.shared.session.carrier.transport
+    this.#wasReady = true
     this.owner.onSessionReady(this)
   }
 
@@ -354,8 +359,8 @@ export class SessionShare implements Session, Share {
     if (this.#stage.name === 'joined') this.owner.onSessionRetired?.(this, reason)
   }
 
-  onClosed(cause: Error | null, wasReady: boolean): void {
-    this.#end(cause, wasReady)
+  onClosed(cause: Error | null): void {
+    this.#end(cause)
   }
 
   /** One of its streams is gone: before the session is told. */
@@ -376,17 +381,16 @@ export class SessionShare implements Session, Share {
   #depart(cause: Error | null): void {
     const shared = this.#shared
     if (shared === null) return
-    const isReady = shared.session.state.name !== 'connecting'
     this.#stage = { name: 'closed', cause }
     shared.remove(this)
-    this.owner.onSessionClosed(this, cause, isReady)
+    this.owner.onSessionClosed(this, cause, this.#wasReady)
   }
 
-  #end(cause: Error | null, wasReady: boolean): void {
+  #end(cause: Error | null): void {
     if (this.#stage.name === 'closed') return
     if (this.#stage.name === 'seeking') this.#stage.search.cancel()
     if (this.#lastShared === null) this.#endedFor ??= 'unconnected'
     this.#stage = { name: 'closed', cause }
-    this.owner.onSessionClosed(this, cause, wasReady)
+    this.owner.onSessionClosed(this, cause, this.#wasReady)
   }
 }

@@ -29,6 +29,8 @@ export interface Share {
   readonly streamOwner: StreamOwner
   /** Whether it gets no more calls, while its streams come to their end. */
   readonly isLeaving: boolean
+  /** Whether its streams were failed, and it is gone in the next tick. */
+  readonly isDestroyed: boolean
   /** How many calls it may open in this round; Infinity outside of one. Written by the session. */
   left: number
   onReady(): void
@@ -36,7 +38,7 @@ export interface Share {
   /** One of its calls is being opened. */
   onLoad(stream: EngineStream): void
   onDraining(): void
-  onClosed(cause: Error | null, wasReady: boolean): void
+  onClosed(cause: Error | null): void
   /** The session is about to be closed for all of its origins. */
   onRetired(reason: EndReason): void
   /** The server has said that it doesn't serve the origin here. */
@@ -151,12 +153,12 @@ export class SharedSession implements SessionOwner {
 
   /** Whether other origins take calls by it. */
   hasOthers(share: Share): boolean {
-    return this.#shares.some((other) => other !== share && !other.isLeaving)
+    return this.#shares.some((other) => other !== share && !other.isLeaving && !other.isDestroyed)
   }
 
-  /** Whether it is the only one, whether or not others are leaving. */
+  /** Whether no other one has streams on it, or will have: those that are leaving may have some. */
   isAlone(share: Share): boolean {
-    return this.#shares.every((other) => other === share)
+    return this.#shares.every((other) => other === share || other.isDestroyed)
   }
 
   add(share: Share): void {
@@ -262,13 +264,13 @@ export class SharedSession implements SessionOwner {
     this.#tell((share) => share.onDraining())
   }
 
-  onSessionClosed(_session: unknown, cause: Error | null, wasReady: boolean): void {
+  onSessionClosed(_session: unknown, cause: Error | null): void {
     this.#listener.onGone(this)
     this.#graceAlarm?.cancel()
     this.#context.deadlines.stop()
     const shares = this.#shares
     this.#shares = []
-    tellEach(shares, (share) => share.onClosed(cause, wasReady))
+    tellEach(shares, (share) => share.onClosed(cause))
   }
 
   /** RFC 8336 §2.4: from now on it serves no origin that isn't listed. */

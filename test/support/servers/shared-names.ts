@@ -50,7 +50,7 @@ export interface NamesServer {
   /** The socket of each. */
   readonly sockets: TLSSocket[]
   readonly seen: SeenRequest[]
-  /** Streams under `/held`, which get no response by themselves. */
+  /** Streams under `/held`, or for a host `held.…`, which get no response by themselves. */
   readonly held: ServerHttp2Stream[]
   /** Names for which the server responds with 421. */
   readonly misdirected: Set<string>
@@ -113,7 +113,7 @@ export async function startNames(options: NamesOptions): Promise<NamesServer> {
     const path = String(headers[':path'])
     const connection = sessions.indexOf(stream.session as ServerHttp2Session)
     seen.push({ connection, authority, path })
-    if (path.startsWith('/held')) {
+    if (path.startsWith('/held') || authority.startsWith('held.')) {
       held.push(stream)
       return
     }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 
 /** Written by build/index.mjs. */
-const { guides, reference } = JSON.parse(
+const { version, guides, reference } = JSON.parse(
   readFileSync(new URL('../pages/sidebar.json', import.meta.url), 'utf8'),
 )
 
@@ -21,11 +21,13 @@ export default defineConfig({
     // The anchors of GitHub: the same links work there and here.
     anchor: { slugify: toAnchor },
     image: { lazyLoading: true },
+    config: (markdown) => markdown.core.ruler.push('labels', labelCells),
   },
   themeConfig: {
     nav: [
       { text: 'Guide', link: '/start', activeMatch: '^/(?!reference/|$)' },
-      { text: 'API', link: '/reference/', activeMatch: '^/reference/' },
+      { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+      { text: `v${version}`, link: '/changelog', activeMatch: '^$' },
     ],
     sidebar: { '/reference/': reference, '/': guides },
     outline: [2, 3],
@@ -35,8 +37,21 @@ export default defineConfig({
         _render: renderForSearch,
         miniSearch: {
           searchOptions: {
-            // A guide explains what a page of the reference only names.
-            boostDocument: (id) => (id.includes('/reference/') ? 0.5 : 1),
+            // VitePress takes the text of this function into the pages: it can't use a name of this file.
+            boostDocument: (id) => {
+              // A guide explains what a page of the reference only names.
+              if (id.includes('/reference/')) return 0.4
+              // These are for contributors, or lists of what was tested.
+              if (
+                /^\/(architecture|contributing|internals|conformance|chaos|faults|changelog|documents)/.test(
+                  id,
+                )
+              )
+                return 0.4
+              return 1
+            },
+            // A word as it is typed counts more than one that begins with it, or that is alike.
+            weights: { prefix: 0.2, fuzzy: 0.05 },
           },
         },
       },
@@ -55,6 +70,43 @@ export default defineConfig({
   },
 })
 
+/**
+ * Gives each cell of a table the title of its column, for narrow windows, where a row is shown as a card. Roles keep it a table
+ * for screen readers.
+ *
+ * @param {{ tokens: import('vitepress').MarkdownRenderer['core']['State']['prototype']['tokens'] }} state
+ */
+function labelCells({ tokens }) {
+  /** The titles of the table's columns. @type {string[]} */
+  let titles = []
+  let column = 0
+  let isHead = false
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'table_open') {
+      titles = []
+      token.attrSet('role', 'table')
+    } else if (token.type === 'thead_open' || token.type === 'tbody_open') {
+      isHead = token.type === 'thead_open'
+    } else if (token.type === 'tr_open') {
+      column = 0
+      token.attrSet('role', 'row')
+    } else if (token.type === 'th_open') {
+      titles.push(toPlainText(tokens[index + 1]))
+      token.attrSet('role', 'columnheader')
+    } else if (token.type === 'td_open') {
+      token.attrSet('role', 'cell')
+      // The first cell is the title of its card.
+      if (!isHead && column > 0 && titles.length > 2) token.attrSet('data-label', titles[column] ?? '')
+      column += 1
+    }
+  }
+}
+
+/** @param {{ children: { type: string, content: string }[] | null } | undefined} inline */
+function toPlainText(inline) {
+  return (inline?.children ?? []).map(({ content }) => content).join('')
+}
+
 /** @param {string} heading */
 function toAnchor(heading) {
   return heading
@@ -62,6 +114,20 @@ function toAnchor(heading) {
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .trim()
     .replaceAll(' ', '-')
+}
+
+/**
+ * What people type who look for a page that calls it something else. The search shows it behind the title.
+ *
+ * @type {Readonly<Record<string, string>>}
+ */
+const SEARCH_WORDS = {
+  'connections.md': 'GOAWAY, keep-alive',
+  'errors.md': 'error codes, Protocol error',
+  'production.md': 'graceful shutdown, SIGTERM',
+  'retries.md': 'retry',
+  'timeouts.md': 'abort, AbortSignal, cancel',
+  'upstreams.md': 'load balancing, failover',
 }
 
 /** Headings of the reference that name no symbol. */
@@ -104,7 +170,11 @@ const PARTS = new Set([
  */
 function renderForSearch(source, env, markdown) {
   const html = markdown.render(source, env)
-  return env.relativePath.startsWith('reference/') ? toNames(html) : html
+  if (env.relativePath.startsWith('reference/')) return toNames(html)
+  const words = SEARCH_WORDS[env.relativePath]
+  return words === undefined
+    ? html
+    : html.replace(/(<h1[^>]*>)(.*?)(?= *<a class="header-anchor")/, `$1$2 · ${words}`)
 }
 
 /**

@@ -52,7 +52,7 @@ export const GROUPS = {
     'docs/threads.md',
     'docs/runtimes.md',
   ],
-  Reference: ['docs/options.md', 'docs/cli.md', 'docs/differences.md'],
+  'Look up': ['docs/options.md', 'docs/cli.md', 'docs/differences.md'],
   Evidence: ['docs/performance.md', 'docs/conformance.md', 'docs/faults.md', 'docs/chaos.md'],
   Contribute: [
     'docs/architecture.md',

@@ -5,13 +5,17 @@ import { toChart, toSiteLink, toSiteMarkdown } from './guides.mjs'
 const PAGE = 'README.md'
 
 /**
+ * The first screen has the sentence, the first snippet and how to install it; below are the chart and the five points.
+ *
  * @param {string} readme the text of README.md
+ * @param {string} version the package's
  * @returns {string} the Markdown of the home page
  * @throws Error which says what README.md lacks
  */
-export function toHome(readme) {
+export function toHome(readme, version) {
   const head = `${readme.split('\n## ')[0]}\n\n`
   const [, sentence] = findIn(/^(Dodici is .+)$/m, head, 'a sentence below its title')
+  const [, figure] = findIn(/^(Over TLS, .+)$/m, head, 'a figure above its chart')
   const [, description, chart] = findIn(
     /^!\[([^\]]+)\]\([^)]*?bench\/recorded\/([\w-]+)\.svg\)$/m,
     head,
@@ -23,46 +27,48 @@ export function toHome(readme) {
   )
   if (points.length !== 5)
     throw new Error(`${PAGE} has ${points.length} points on its first screen, and not five`)
-  const hero = {
-    layout: 'home',
-    title: 'Dodici',
-    titleTemplate: 'HTTP/2-first client for Node.js',
-    hero: {
-      name: 'Dodici',
-      tagline: toText(sentence),
-      actions: [
-        { theme: 'brand', text: 'Get started', link: '/start' },
-        { theme: 'alt', text: 'Reference', link: '/reference/' },
-        { theme: 'alt', text: 'GitHub', link: 'https://github.com/dodici/dodici' },
-      ],
-    },
-    features: points,
-  }
+  const matter = { layout: 'home', title: 'Dodici', titleTemplate: 'HTTP/2-first client for Node.js' }
   // YAML is a superset of JSON.
   return [
-    `---\n${JSON.stringify(hero)}\n---`,
+    `---\n${JSON.stringify(matter)}\n---`,
+    '<div class="front"><div class="front-text">',
+    '# Dodici',
+    `<p class="front-sentence">${toText(sentence)}</p>`,
+    `<p class="front-version">Version ${version}, MIT license</p>`,
+    // In one line: Markdown makes paragraphs of its own otherwise.
+    `<p class="front-actions">${ACTIONS.map(([text, link]) => `<a class="front-action" href="${link}">${text}</a>`).join('')}</p>`,
+    '</div><div class="front-code">',
     toSiteMarkdown(PAGE, snippet),
-    toChart(chart, description),
+    '</div></div>',
     toSiteMarkdown(PAGE, toSection(readme, 'Install')),
+    `## CPU time per request\n\n${toSiteMarkdown(PAGE, figure)}`,
+    toChart(chart, description),
+    `## Why Dodici\n\n<div class="points">`,
+    ...points,
+    '</div>',
     '',
   ].join('\n\n')
 }
 
+/** @type {readonly (readonly [text: string, link: string])[]} */
+const ACTIONS = [
+  ['Get started', '/start'],
+  ['Migrate', '/migrating'],
+  ['Reference', '/reference/'],
+]
+
 /**
  * @param {string} title
  * @param {string} text the rest of the point; a link at its end leads to more
+ * @returns {string} its HTML
  */
 function toPoint(title, text) {
-  const [, link] = /\[[^\]]+\]\(([^)]+)\)\.?\s*$/.exec(text) ?? []
+  const [, name, link] = /\[([^\]]+)\]\(([^)]+)\)\.?\s*$/.exec(text) ?? []
   if (link === undefined) throw new Error(`${PAGE}: '${title}' has no link at its end`)
   // What announces the link, such as `Measured by npm run bench:`, stays a sentence.
   const details = text.replace(/:?\s*\[[^\]]+\]\([^)]+\)\.?\s*$/, '').replace(/([^.])$/, '$1.')
-  return {
-    title: toText(title),
-    details: toText(details),
-    link: toSiteLink(PAGE, link).replace('.md', ''),
-    linkText: 'More',
-  }
+  const href = toSiteLink(PAGE, link).replace('.md', '')
+  return `<p class="point"><strong>${toText(title)}</strong> ${toText(details)} <a href="${href}">${toText(name)}</a></p>`
 }
 
 /** @param {string} markdown a paragraph, as HTML in one line */

@@ -34,9 +34,10 @@ function writeGuide(file) {
 }
 
 rmSync(pages, { recursive: true, force: true })
-const sidebar = toGroups(read(LIST)).map(({ text, pages: files }) => ({ text, items: files.map(writeGuide) }))
-const others = [LIST, 'CHANGELOG.md'].map(writeGuide)
-write('index.md', toHome(read('README.md')))
+const groups = toGroups(read(LIST)).map(({ text, pages: files }) => ({ text, items: files.map(writeGuide) }))
+const others = { text: 'More', items: [LIST, 'CHANGELOG.md'].map(writeGuide) }
+const { version } = JSON.parse(read('package.json'))
+write('index.md', toHome(read('README.md'), version))
 for (const name of ['readme-cpu', 'all-cpu', 'all-throughput'])
   for (const scheme of /** @type {const} */ (['light', 'dark']))
     write(`public/charts/${name}-${scheme}.svg`, toScheme(read(`bench/recorded/${name}.svg`), scheme))
@@ -48,5 +49,10 @@ write(
 const reference = await writeReference(join(pages, 'reference'))
 write(
   'sidebar.json',
-  JSON.stringify({ guides: [...sidebar, { text: 'More', items: others }], reference }, null, 2),
+  // What is for contributors comes last.
+  JSON.stringify(
+    { version, guides: [...groups.slice(0, -1), others, ...groups.slice(-1)], reference },
+    null,
+    2,
+  ),
 )

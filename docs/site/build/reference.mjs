@@ -33,7 +33,7 @@ const OPTIONS = {
   tsconfig: toPath('../tsconfig.json'),
   plugin: [fileURLToPath(import.meta.resolve('typedoc-plugin-markdown')), load],
   router: 'dodici',
-  name: 'API',
+  name: 'Reference',
   readme: 'none',
   entryFileName: 'index',
   // `npm run typecheck` has done it.
@@ -70,7 +70,7 @@ export async function writeReference(folder) {
   writeFileSync(join(folder, 'undici.md'), await toUndiciPage())
   return [
     {
-      text: 'API',
+      text: 'Entries',
       items: [
         { text: 'Overview', link: '/reference/' },
         { text: 'dodici/undici', link: '/reference/undici' },
@@ -80,7 +80,7 @@ export async function writeReference(folder) {
   ]
 }
 
-const OVERVIEW = `# API
+const OVERVIEW = `# Reference
 
 Each name that the package exports, as its TSDoc describes it. Durations are in milliseconds and sizes in bytes, unless it says otherwise.
 

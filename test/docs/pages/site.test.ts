@@ -21,12 +21,7 @@ interface Guides {
 }
 
 interface Home {
-  toHome(readme: string): string
-}
-
-interface FrontMatter {
-  readonly hero: { readonly tagline: string }
-  readonly features: readonly { readonly title: string; readonly details: string; readonly link: string }[]
+  toHome(readme: string, version: string): string
 }
 
 const { LIST, toGroups } = await loadModule<Groups>('docs/site/build/groups.mjs')
@@ -108,15 +103,17 @@ describe('a page of the site', () => {
 
 describe('the home page of the site', () => {
   const readme = readRepository('README.md')
-  const home = toHome(readme)
+  const home = toHome(readme, '1.2.3')
 
   it('has the sentence, the five points and the first snippet of README.md', () => {
-    const { hero, features }: FrontMatter = JSON.parse(home.split('\n')[1] ?? '')
-    expect(hero.tagline).toMatch(/^Dodici is an HTTP\/2-first client .*\.$/)
-    const pages = features.map(({ link }) => `docs${link.replace(/#.*/, '')}.md`)
-    expect(LINK_PAGES).toEqual(expect.arrayContaining(pages))
+    expect(home).toMatch(/<p class="front-sentence">Dodici is an HTTP\/2-first client .*\.<\/p>/)
+    expect(home).toContain('Version 1.2.3')
+    const points = home.match(/<p class="point">.*<\/p>/g) ?? []
+    const targets = points.map((point) => `docs${/href="([^"#]+)/.exec(point)?.[1]}.md`)
+    expect(targets).toHaveLength(5)
+    expect(LINK_PAGES).toEqual(expect.arrayContaining(targets))
     // README.md says the same.
-    const figures = features.flatMap(({ details }) => details.match(/\d[\d.]*\d|\d/g) ?? [])
+    const figures = points.flatMap((point) => point.replaceAll(/<[^>]*>/g, '').match(/\d[\d.]*\d|\d/g) ?? [])
     expect(figures.length).toBeGreaterThan(3)
     expect(figures.filter((figure) => !readme.includes(figure))).toEqual([])
     expect(home).toContain('npm install ')
@@ -125,10 +122,11 @@ describe('the home page of the site', () => {
 
   it.each([
     ['a point', /^- \*\*Retries only.*\n/m, '4 points'],
+    ['the figure', /^Over TLS, .*$/m, 'lacks a figure'],
     ['the chart', /^!\[CPU.*$/m, 'lacks a chart'],
     ['the first snippet', /^```js run$/m, 'lacks a first snippet'],
     ['how to install it', /^## Install$/m, "no section 'Install'"],
   ])('is refused if README.md has lost %s', (_, part, message) => {
-    expect(() => toHome(readme.replace(part, ''))).toThrow(message)
+    expect(() => toHome(readme.replace(part, ''), '1.2.3')).toThrow(message)
   })
 })

@@ -7,7 +7,21 @@ export function inspect() {
   const width = document.documentElement.scrollWidth
   const tooWide =
     width > window.innerWidth ? [`${width} pixels wide, in a window of ${window.innerWidth}`] : []
-  return [...new Set([...tooWide, ...[...document.querySelectorAll('#app *')].flatMap(findPaleText)])]
+  return [
+    ...new Set([
+      ...tooWide,
+      ...findCutOff(),
+      ...[...document.querySelectorAll('#app *')].flatMap(findPaleText),
+    ]),
+  ]
+}
+
+/** Code whose lines end outside of its frame, and, on a telephone, tables that scroll. */
+function findCutOff() {
+  const selector = window.innerWidth <= 640 ? '.vp-doc pre, .vp-doc table' : '.vp-doc pre'
+  return [...document.querySelectorAll(selector)]
+    .filter((element) => element.scrollWidth > element.clientWidth + 1)
+    .map((element) => `<${element.localName}> '${element.textContent?.trim().slice(0, 30)}': cut off`)
 }
 
 /** The least contrast of text (WCAG 2.2, level AA). */

@@ -20,6 +20,10 @@ const inspection = (await readFile(new URL('inspect.mjs', import.meta.url), 'utf
   'function',
 )
 
+const { version }: { version: string } = JSON.parse(
+  await readFile(new URL('../../../package.json', import.meta.url), 'utf8'),
+)
+
 /** The most that the index of the search may have, compressed. Bytes. */
 const MAX_INDEX = 300_000
 
@@ -113,7 +117,7 @@ describe.skipIf(isLacking)('the site', () => {
         await expect
           .poll(() => evaluate(`document.documentElement.classList.contains('dark')`))
           .toBe(scheme === 'dark')
-        for (const width of [1280, 360]) {
+        for (const width of [1280, 390, 360]) {
           await resize(browser, width)
           faults.push(...(await inspect()).map((fault) => `${path}, ${scheme}, ${width}: ${fault}`))
         }
@@ -168,7 +172,81 @@ describe.skipIf(isLacking)('the site', () => {
       return evaluate<string[]>(results)
     }
 
-    it.each(['GOAWAY', 'UND_ERR_HEADERS_TIMEOUT'])('finds guides that say %s', async (words) => {
+    it.each([
+      ['metrics', '/observability'],
+      ['prometheus', '/observability'],
+      ['graceful shutdown', '/production'],
+      ['SIGTERM', '/production'],
+      ['Protocol error', '/errors'],
+      ['retry', '/retries'],
+      ['abort', '/timeouts'],
+      ['AbortSignal', '/timeouts'],
+      ['timeout', '/timeouts'],
+      ['proxy', '/proxies'],
+      ['certificate', '/tls'],
+      ['self-signed certificate', '/tls'],
+      ['mock', '/mocking'],
+      ['interceptor', '/clients'],
+      ['gzip', '/recipes'],
+      ['redirect', '/recipes'],
+      ['cache', '/recipes'],
+      ['cookies', '/recipes'],
+      ['rate limit', '/recipes'],
+      ['WebSocket', '/websocket'],
+      ['gRPC', '/grpc'],
+      ['keep-alive', '/connections'],
+      ['GOAWAY', '/connections'],
+      ['connection pool', '/clients'],
+      ['load balancing', '/upstreams'],
+      ['DNS', '/upstreams'],
+      ['OpenTelemetry', '/tracing'],
+      ['REFUSED_STREAM', '/retries'],
+      ['ECONNREFUSED', '/errors'],
+      ['axios', '/migrating'],
+      ['HTTP/3', '/questions'],
+      ['Lambda', '/questions'],
+      ['Docker', '/questions'],
+      ['vulnerability', '/security-policy'],
+      ['upload', '/bodies'],
+    ])('finds %s on %s, among the first five', async (words, path) => {
+      await resize(browser, 1280)
+      expect((await search(words)).slice(0, 5)).toContain(path)
+    })
+
+    it('has code, how to install it and the version on the first screen', async () => {
+      await resize(browser, 1280)
+      await open('/')
+      const toBottom = (selector: string): Promise<number> =>
+        evaluate(`document.querySelector('${selector}').getBoundingClientRect().bottom`)
+      expect(await toBottom('.front-code pre')).toBeLessThan(800)
+      expect(await toBottom('.language-sh pre')).toBeLessThan(800)
+      const text = await evaluate<string>(`document.querySelector('.front-version').textContent`)
+      expect(text).toContain(version)
+      expect(await evaluate<string>(`document.querySelector('.VPNavBar').textContent`)).toContain(
+        `v${version}`,
+      )
+    })
+
+    it.each([
+      '/start',
+      '/reference/',
+    ])('has no two entries with one name beside %s, and those of contributors last', async (path) => {
+      await resize(browser, 1280)
+      await open(path)
+      const toTexts = (selector: string): Promise<string[]> =>
+        evaluate(`[...document.querySelectorAll('${selector}')].map(({ textContent }) => textContent.trim())`)
+      const [names, groups, nav] = [
+        await toTexts('.VPSidebar .VPSidebarItem.is-link .text'),
+        await toTexts('.VPSidebar .VPSidebarItem.level-0 > .item .text'),
+        await toTexts('.VPNavBarMenuLink'),
+      ]
+      const all = [...names, ...groups, ...nav]
+      expect(names.length).toBeGreaterThan(30)
+      expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([])
+      if (path === '/start') expect(groups.at(-1)).toBe('Contribute')
+    })
+
+    it.each(['UND_ERR_HEADERS_TIMEOUT'])('finds guides that say %s', async (words) => {
       await resize(browser, 1280)
       const found = (await search(words)).filter((path) => guides.includes(path))
       // Words that are alike are found as well.

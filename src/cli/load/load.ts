@@ -18,6 +18,7 @@ import type { LoadOptions } from './load-options.ts'
 import { HELP_TEXT, readLoadOptions } from './load-options.ts'
 import type { LoadProgress, LoadResult } from './load-threads.ts'
 import { LoadThreads } from './load-threads.ts'
+import { toPercentileText } from './percentile-text.ts'
 import { toJsonReport } from './report-json.ts'
 import { toCount, toFailedShare, toFailures, toTextReport } from './report-text.ts'
 
@@ -44,7 +45,15 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   const { url, spec, isJson, chart, hdr, mayFail } = options
   terminal.print(isJson ? toJsonReport(url, spec, result) : toTextReport(url, spec, result))
   if (chart !== null) await writeFileOf('--chart', chart, toChart(url, spec, result))
-  if (hdr !== null) await writeFileOf('--hdr', hdr, toHdrLog(result.tally.latency, beganAt, result.lasted))
+  if (hdr !== null) {
+    const { latency } = result.tally
+    const isText = hdr.endsWith('.hgrm')
+    await writeFileOf(
+      '--hdr',
+      hdr,
+      isText ? toPercentileText(latency) : toHdrLog(latency, beganAt, result.lasted),
+    )
+  }
   if (result.isInterrupted) return EXIT.interrupted
   const share = toFailedShare(result)
   if (mayFail !== null && share > mayFail)

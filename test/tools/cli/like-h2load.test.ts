@@ -1,9 +1,8 @@
 /** A newcomer's session: what the quick starts of h2load do, with the same flags, and how far the figures can be trusted. */
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inflateSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer } from '../../../src/testing/index.ts'
 import { createFaultServer } from '../../../src/testing/index.ts'
@@ -100,7 +99,7 @@ describe('what the report says', () => {
     const { stdout } = await runHere(['load', '-n', '3000', server.origin])
     // The server runs in this very thread.
     expect(stdout).toMatch(
-      /\n {2}The client is the limit: a thread was busy for 9\d|100 % of the time\. Try --sessions 2 --workers 2\./,
+      /\n {2}The client is the limit: a thread was busy for (9\d|100) % of the time\. Try --sessions 2 --workers 2\./,
     )
   })
 
@@ -112,67 +111,5 @@ describe('what the report says', () => {
     })
     const { report } = await load('-n', '10', '-m', '1', `${server.origin}/`)
     expect(report).toMatchObject({ isClientLimit: false, sentLate: 0 })
-  })
-})
-
-/** The counts of a V2-encoded histogram, by index: written from the description of the format, not from the encoder. */
-function decodeHistogram(base64: string): { digits: number; counts: Map<number, number> } {
-  const outer = Buffer.from(base64, 'base64')
-  expect(outer.readInt32BE(0)).toBe(0x1c849314)
-  expect(outer.readInt32BE(4)).toBe(outer.length - 8)
-  const bytes = inflateSync(outer.subarray(8))
-  expect(bytes.readInt32BE(0)).toBe(0x1c849313)
-  const payload = bytes.subarray(40, 40 + bytes.readInt32BE(4))
-  const counts = new Map<number, number>()
-  for (let at = 0, index = 0; at < payload.length; ) {
-    let value = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = payload[at++] ?? 0
-      value += (byte & 0x7f) * 2 ** shift
-      if (byte < 0x80) break
-    }
-    const count = value % 2 === 0 ? value / 2 : -(value + 1) / 2
-    if (count < 0) index -= count
-    else counts.set(index++, count)
-  }
-  return { digits: bytes.readInt32BE(12), counts }
-}
-
-/** The lowest value of a counter, and the first one above it: with two digits there are 256 steps, then 128 a power. */
-function toRange(index: number): [number, number] {
-  if (index < 256) return [index, index + 1]
-  const bucket = Math.floor(index / 128) - 1
-  const step = (index % 128) + 128
-  return [step * 2 ** bucket, (step + 1) * 2 ** bucket]
-}
-
-describe('--hdr', () => {
-  it('writes a log of HdrHistogram with each latency, in nanoseconds', async () => {
-    const server = await startServer()
-    const file = join(await makeFolder(), 'load.hlog')
-    const { report } = await load('-n', '200', '--hdr', file, server.origin)
-    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
-    expect(lines.slice(0, 3)).toEqual([
-      '#[Histogram log format version 1.3]',
-      expect.stringMatching(/^#\[StartTime: \d+\.\d{3} \(seconds since epoch\), /),
-      '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
-    ])
-    const [start, length, max, encoded = ''] = (lines[3] ?? '').split(',')
-    expect([start, Number(length) > 0, Number(max)]).toEqual([
-      '0.000',
-      true,
-      expect.closeTo(report.latency.max, 3),
-    ])
-    const { digits, counts } = decodeHistogram(encoded)
-    expect([digits, [...counts.values()].reduce((sum, count) => sum + count, 0)]).toEqual([2, 200])
-    let seen = 0
-    for (const [index, count] of counts) {
-      seen += count
-      if (seen < 100) continue
-      const [low, high] = toRange(index)
-      expect(report.latency.p50 * 1e6).toBeGreaterThan(low * 0.99)
-      expect(report.latency.p50 * 1e6).toBeLessThan(high * 1.01)
-      break
-    }
   })
 })

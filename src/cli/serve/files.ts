@@ -10,12 +10,18 @@ import type { FileHandle } from 'node:fs/promises'
 import { open, realpath, stat } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import { isSystemError } from '../certificates/cache-folder.ts'
+import type { Coding } from './content-codings.ts'
+import { CODINGS, toAccepted } from './content-codings.ts'
 import { toContentType } from './content-types.ts'
-import type { Exchange, Fields, IncomingRequest } from './exchange.ts'
+import type { Exchange, Fields } from './exchange.ts'
 import { allow } from './exchange.ts'
+import { toCondition, toPart } from './preconditions.ts'
 
 /** How much of a file is read at once. */
 const PIECE_SIZE = 65_536
+
+/** What is sent depends on what the client accepts. */
+const VARY: Fields = { vary: 'accept-encoding' }
 
 /** A path of the file system that may be served. */
 interface Found {
@@ -41,11 +47,12 @@ export class Files {
     const isFolderAddress = exchange.path.endsWith('/')
     if (!found.stats.isDirectory()) {
       if (isFolderAddress) return false
-      return this.#send(exchange, found)
+      return this.#send(exchange, segments, found)
     }
-    const index = await this.#find([...segments, 'index.html'])
+    const ofIndex = [...segments, 'index.html']
+    const index = await this.#find(ofIndex)
     if (index === null) return false
-    if (isFolderAddress) return this.#send(exchange, index)
+    if (isFolderAddress) return this.#send(exchange, ofIndex, index)
     // The links of its page are relative to the folder. The path has no empty segments: it is no `//host`.
     exchange.request.resume()
     exchange.sendText(308, `See ${exchange.path}/\n`, { location: `${exchange.path}/` })
@@ -67,20 +74,45 @@ export class Files {
     }
   }
 
-  async #send(exchange: Exchange, { path, stats }: Found): Promise<boolean> {
+  async #send(exchange: Exchange, segments: readonly string[], found: Found): Promise<boolean> {
     // Neither a pipe, which would wait for its writer, nor a device.
-    if (!stats.isFile()) return false
+    if (!found.stats.isFile()) return false
     exchange.request.resume()
     if (!allow(exchange, 'GET', 'HEAD')) return true
-    const file = await openFile(path)
-    if (file === null) return false
-    try {
-      await sendFile(exchange, file, path)
+    const copies = await this.#findCopies(segments, found.stats)
+    const accepted = toAccepted(toText(exchange.request.headers['accept-encoding']), [...copies.keys()])
+    if (accepted.length === 0) {
+      exchange.sendText(406, 'Accept the file as it is, or one of its copies.\n', copies.size > 0 ? VARY : {})
       return true
-    } finally {
-      await file.close()
     }
+    const type = toContentType(extname(found.path))
+    for (const coding of accepted) {
+      // A copy that is gone by now doesn't stand in the way of the file.
+      const file = await openFile((coding === null ? undefined : copies.get(coding)) ?? found.path)
+      if (file === null) continue
+      try {
+        await sendFile(exchange, { file, type, coding, hasCopies: copies.size > 0 })
+        return true
+      } finally {
+        await file.close()
+      }
+    }
+    return false
   }
+
+  /** The paths of its precompressed copies. One that is older than the file is a copy of another state of it. */
+  async #findCopies(segments: readonly string[], { mtimeMs }: Stats): Promise<Map<Coding, string>> {
+    const copies = new Map<Coding, string>()
+    for (const coding of CODINGS) {
+      const found = await this.#find([...segments.slice(0, -1), `${segments.at(-1)}${coding.extension}`])
+      if (found?.stats.isFile() && found.stats.mtimeMs >= mtimeMs) copies.set(coding, found.path)
+    }
+    return copies
+  }
+}
+
+function toText(field: string | string[] | undefined): string | undefined {
+  return Array.isArray(field) ? field.join(',') : field
 }
 
 /** `..` is one of them. */
@@ -135,77 +167,53 @@ export function isBusy(error: unknown): boolean {
   return isSystemError(error) && BUSY.has(error.code)
 }
 
-async function sendFile(exchange: Exchange, file: FileHandle, path: string): Promise<void> {
-  const stats = await file.stat()
-  const etag = `"${stats.size.toString(16)}-${Math.floor(stats.mtimeMs).toString(16)}"`
+/** A file that is open, and how it is described. */
+interface Selected {
+  readonly file: FileHandle
+  /** Of the file itself, also where a copy is sent. */
+  readonly type: string
+  /** The coding of the copy; null for the file itself. */
+  readonly coding: Coding | null
+  /** There are copies: what is sent depends on `accept-encoding`. */
+  readonly hasCopies: boolean
+}
+
+async function sendFile(exchange: Exchange, { file, type, coding, hasCopies }: Selected): Promise<void> {
+  const { size, mtime: modified, mtimeMs } = await file.stat()
+  // A copy is another representation, and has a tag that no other has.
+  const suffix = coding === null ? '' : `-${coding.name}`
+  const etag = `"${size.toString(16)}-${Math.floor(mtimeMs).toString(16)}${suffix}"`
   const fields: Fields = {
     etag,
-    'last-modified': stats.mtime.toUTCString(),
+    'last-modified': modified.toUTCString(),
     // Kept, but asked for each time: files change while they are worked on.
     'cache-control': 'no-cache',
     'accept-ranges': 'bytes',
+    ...(hasCopies ? VARY : {}),
   }
   const { headers } = exchange.request
-  if (isKnown(headers, etag, stats.mtime)) {
-    exchange.sendText(304, '', fields)
+  const validators = { etag, modified }
+  const condition = toCondition(headers, validators)
+  if (condition !== null) {
+    exchange.sendText(condition, condition === 304 ? '' : 'The file is another one by now.\n', fields)
     return
   }
-  const ifRange = headers['if-range']
-  // RFC 9110 §13.1.5: an entity tag, or the very date.
-  const isWhole = ifRange !== undefined && ifRange !== etag && ifRange !== stats.mtime.toUTCString()
-  const range = isWhole || exchange.method !== 'GET' ? null : toRange(headers.range, stats.size)
-  if (range === 'unsatisfiable') {
-    exchange.sendText(416, 'There are no such bytes.\n', { 'content-range': `bytes */${stats.size}` })
+  const range = exchange.method === 'GET' ? toPart(headers, validators, size) : null
+  if (range === 'none') {
+    const missing = { ...fields, 'content-range': `bytes */${size}` }
+    exchange.sendText(416, 'There are no such bytes.\n', missing)
     return
   }
-  const { start, end } = range ?? { start: 0, end: stats.size }
-  const partial = range === null ? {} : { 'content-range': `bytes ${start}-${end - 1}/${stats.size}` }
+  const { start, end } = range ?? { start: 0, end: size }
   exchange.respond(range === null ? 200 : 206, {
-    'content-type': toContentType(extname(path)),
+    'content-type': type,
     'content-length': end - start,
     ...fields,
-    ...partial,
+    ...(coding === null ? {} : { 'content-encoding': coding.name }),
+    ...(range === null ? {} : { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
   })
   if (exchange.method !== 'HEAD') await copy(exchange, file, start, end)
   exchange.end()
-}
-
-/** Whether the client has this file. RFC 9110 §13.2.2: a date counts where there is no entity tag. */
-function isKnown(headers: IncomingRequest['headers'], etag: string, modified: Date): boolean {
-  const since = headers['if-modified-since']
-  if (headers['if-none-match'] !== undefined || since === undefined) {
-    return isListed(headers['if-none-match'], etag)
-  }
-  // A date has whole seconds.
-  return Math.floor(modified.getTime() / 1_000) * 1_000 <= Date.parse(String(since))
-}
-
-/** RFC 9110 §13.1.2. */
-function isListed(field: string | string[] | undefined, etag: string): boolean {
-  if (field === undefined) return false
-  const tags = String(field).split(',')
-  return tags.some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
-}
-
-/** Part of a body: `end` is the first byte behind it. */
-interface Range {
-  readonly start: number
-  readonly end: number
-}
-
-/** RFC 9110 §14.1.2: one range. Of anything else all bytes are sent, which is always allowed. */
-export function toRange(field: string | string[] | undefined, size: number): Range | 'unsatisfiable' | null {
-  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(String(field ?? '')) ?? []
-  if (first === undefined || last === undefined || (first === '' && last === '')) return null
-  // The last so many bytes.
-  if (first === '') {
-    const length = Math.min(Number(last), size)
-    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size }
-  }
-  const start = Number(first)
-  const end = last === '' ? size : Math.min(Number(last) + 1, size)
-  if (last !== '' && Number(last) < start) return null
-  return start < size ? { start, end } : 'unsatisfiable'
 }
 
 /** A file that became shorter meanwhile breaks the response off: its length was promised. */

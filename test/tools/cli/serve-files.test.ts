@@ -96,49 +96,6 @@ describe('a file', () => {
     const { status, fields } = await get('/a.txt', {}, 'DELETE')
     expect({ status, allow: fields.allow }).toEqual({ status: 405, allow: 'GET, HEAD' })
   })
-
-  it('is not sent again to a client that has it', async () => {
-    const { fields } = await get('/a.txt')
-    const again = await get('/a.txt', { 'if-none-match': `"other", W/${fields.etag}` })
-    expect(again).toMatchObject({ status: 304, text: '' })
-    expect(await get('/a.txt', { 'if-none-match': '"other"' })).toMatchObject({ status: 200 })
-  })
-
-  it.each([
-    [0, 304],
-    [1_000, 304],
-    [-1_000, 200],
-  ])('asked for if it was modified since %i ms after its date: %i', async (after, status) => {
-    const { fields } = await get('/a.txt')
-    const date = Date.parse(String(fields['last-modified'])) + after
-    const since = { 'if-modified-since': new Date(date).toUTCString() }
-    expect(await get('/a.txt', since)).toMatchObject({ status })
-    // An entity tag counts more (RFC 9110 §13.2.2).
-    expect(await get('/a.txt', { ...since, 'if-none-match': '"other"' })).toMatchObject({ status: 200 })
-  })
-
-  it.each([
-    ['its tag', (fields: Record<string, unknown>) => String(fields.etag), 206],
-    ['its date', (fields: Record<string, unknown>) => String(fields['last-modified']), 206],
-    ['another tag', () => '"other"', 200],
-    ['another date', () => new Date(0).toUTCString(), 200],
-  ])('a range if it still has %s', async (_what, toValue, status) => {
-    const { fields } = await get('/a.txt')
-    expect(await get('/a.txt', { range: 'bytes=0-1', 'if-range': toValue(fields) })).toMatchObject({ status })
-  })
-
-  it.each([
-    { range: 'bytes=0-0', status: 206, text: 'a', of: 'bytes 0-0/6' },
-    { range: 'bytes=2-', status: 206, text: 'cdef', of: 'bytes 2-5/6' },
-    { range: 'bytes=-2', status: 206, text: 'ef', of: 'bytes 4-5/6' },
-    { range: 'bytes=4-99', status: 206, text: 'ef', of: 'bytes 4-5/6' },
-    { range: 'bytes=6-', status: 416, text: 'There are no such bytes.\n', of: 'bytes */6' },
-    { range: 'bytes=0-1,3-4', status: 200, text: 'abcdef', of: undefined },
-    { range: 'lines=1-2', status: 200, text: 'abcdef', of: undefined },
-  ])('$range: is served as $status', async ({ range, status, text, of }) => {
-    const response = await get('/a.txt', { range })
-    expect({ ...response, of: response.fields['content-range'] }).toMatchObject({ status, text, of })
-  })
 })
 
 describe('a folder', () => {

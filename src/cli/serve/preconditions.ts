@@ -95,7 +95,7 @@ export function toRange(field: Field, size: number): Range | 'none' | null {
 }
 
 function toOneRange(text: string, size: number): Range | 'none' | null {
-  const [, first, last] = /^(\d{0,15})-(\d{0,15})$/.exec(text) ?? []
+  const [, first, last] = /^(\d*)-(\d*)$/.exec(text) ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return null
   // The last so many bytes.
   if (first === '') {

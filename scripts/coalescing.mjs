@@ -1,4 +1,4 @@
-/** What origins that share a connection save: `node scripts/coalescing.mjs --help`. */
+/** What origins that share a connection save: `npm run coalescing -- --help`. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { generate } from 'selfsigned'
 import { readOptions, runMain } from './options.mjs'
 
-const help = `Usage: node scripts/coalescing.mjs [options]
+const help = `Usage: npm run coalescing -- [options]
 
 Gets 50 small files from 10 origins, which one server serves with one certificate, by a new Agent each time: with the option coalesce,
-and without it. It needs dist/. Prints a table in Markdown: docs/connections.md has it. The server is node:http2, in this process, behind a relay.
+and without it. Prints a table in Markdown: docs/connections.md has it. The server is node:http2, in this process, behind a relay.
 
   --rounds N   how often each is measured, in turns (default: 15); the table has the medians
   --delay MS   how long a byte takes each way (default: 10)

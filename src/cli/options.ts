@@ -35,6 +35,8 @@ type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
 /** What was given. */
 export interface ParsedArgs<Specs extends OptionSpecs> {
   readonly options: { readonly [Name in keyof Specs]: ValueOf<Specs[Name]> }
+  /** Options with a value, in their order: the names are those of the table. */
+  readonly given: readonly (readonly [name: string, value: string])[]
   readonly positionals: readonly string[]
 }
 
@@ -74,6 +76,7 @@ export function parseOptions<const Specs extends OptionSpecs>(
     Object.entries(specs).flatMap(([name, { aliases = [] }]) => aliases.map((alias) => [alias, name])),
   )
   const positionals: string[] = []
+  const given: (readonly [name: string, value: string])[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
@@ -81,12 +84,13 @@ export function parseOptions<const Specs extends OptionSpecs>(
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined
     if (spec === undefined) throw new CliError(toUnknown(token.rawName, specs), EXIT.usage)
     const value = checkValue(token.rawName, spec, token.value)
+    if (typeof value === 'string') given.push([name, value])
     const list = values[name]
     if (Array.isArray(list)) list.push(String(value))
     else values[name] = value
   }
   // The compiler can't follow the loop: each name of the table got a value of its type.
-  return { options: values as ParsedArgs<Specs>['options'], positionals }
+  return { options: values as ParsedArgs<Specs>['options'], given, positionals }
 }
 
 function toNodeOptions(specs: OptionSpecs): Record<string, { type: 'boolean' | 'string'; short?: string }> {

@@ -19,6 +19,7 @@ import { toPrintable } from '../terminal.ts'
 import type { BodyOutput } from './body-output.ts'
 import { FileOutput, TerminalOutput, TextOutput } from './body-output.ts'
 import { toDispatcher } from './connection.ts'
+import { toDecoded } from './decoded.ts'
 import type { DialFacts } from './dial.ts'
 import { toNoFacts } from './dial.ts'
 import type { ResponseFacts } from './document.ts'
@@ -162,11 +163,11 @@ export class Inspection {
     const total = toLength(facts.headers)
     this.#progress.begin()
     try {
-      for await (const piece of body) {
-        facts.bytes += piece.length
+      const received = this.#count(body, facts, total)
+      const content = this.#plan.decodes ? toDecoded(received, facts.headers) : received
+      for await (const piece of content) {
         // The reader of a pipe may never take it.
         if (!(await orAborted(output.write(piece), this.#signal))) return
-        this.#progress.update('received', facts.bytes, total)
       }
       this.#completeAt = performance.now()
     } finally {
@@ -179,6 +180,19 @@ export class Inspection {
     if (!this.#plan.showsTrailers) return
     this.#report?.title(trailers.length === 0 ? 'Trailers: none' : 'Trailers')
     for (const field of this.#secrets.toShownFields(facts.trailers)) this.#report?.field(field)
+  }
+
+  /** Counts a body as it came, before it is decoded. */
+  async *#count(
+    body: AsyncIterable<Buffer>,
+    facts: ResponseFacts,
+    total: number | null,
+  ): AsyncGenerator<Buffer> {
+    for await (const piece of body) {
+      facts.bytes += piece.length
+      this.#progress.update('received', facts.bytes, total)
+      yield piece
+    }
   }
 
   /**

@@ -20,13 +20,19 @@ import {
   toTarget,
 } from '../request-options.ts'
 import type { Terminal } from '../terminal.ts'
+import { CONTENT_CODINGS } from './decoded.ts'
 import type { Upload } from './upload.ts'
-import { readUpload } from './upload.ts'
+import { readAllData, readUpload } from './upload.ts'
 
 /** Its help is written by hand: a line for each of so many options is more than a screen. */
 export const OPTIONS = {
   ...REQUEST_OPTIONS,
-  data: { ...REQUEST_OPTIONS.data, multiple: true },
+  data: { ...REQUEST_OPTIONS.data, multiple: true, aliases: ['data-binary', 'data-ascii'] },
+  'data-raw': { type: 'string', value: 'DATA', multiple: true, help: '' },
+  'data-urlencode': { type: 'string', value: 'DATA', multiple: true, help: '' },
+  get: { type: 'boolean', short: 'G', help: '' },
+  referer: { type: 'string', short: 'e', value: 'URL', help: '' },
+  compressed: { type: 'boolean', help: '' },
   form: { type: 'string', short: 'F', value: 'NAME=VALUE', multiple: true, help: '' },
   upload: { type: 'string', short: 'T', value: 'FILE', aliases: ['upload-file'], help: '' },
   user: { type: 'string', short: 'u', value: 'USER:PASSWORD', help: '' },
@@ -64,11 +70,11 @@ Usage: dodici [OPTIONS] URL   without a scheme: https:, with --h2c http: (h2c)
 
   -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
   -d, --data DATA|@FILE|@-      -F, --form NAME=VALUE|NAME=@FILE  repeatable
-  -T, --upload FILE|-           -I, --head                     PUT it; HEAD
+      --data-raw DATA, --data-urlencode DATA, -G, --get        in the query
+  -T, --upload FILE|-, -I, --head, -e, --referer URL, --compressed   decodes it
   -u, --user USER:PASSWORD  -A, --user-agent NAME  -b, --cookie NAME=VALUE
   -o, --output FILE|-           -O, --remote-name    the body goes there
-  -i, --include                 the header section goes ahead of the body
-  -L, --location                follows redirects
+  -i, --include, -L, --location    the header section, too; follow redirects
       --raw, --trailers         fields as they came; show the trailer section
       --h2c                     no TLS: HTTP/2 by prior knowledge
   -k, --insecure, --ca FILE, --cert FILE, --key FILE           TLS
@@ -115,6 +121,8 @@ export interface Plan {
   readonly writeOut: string | null
   /** Without a report. */
   readonly isSilent: boolean
+  /** The response body is decoded. */
+  readonly decodes: boolean
   readonly isRaw: boolean
   readonly showsTrailers: boolean
   readonly fails: boolean
@@ -130,7 +138,7 @@ export interface Plan {
  * @throws CliError
  */
 export async function toPlan(args: readonly string[], terminal: Terminal): Promise<Plan | null> {
-  const { options, positionals } = parseOptions(args, OPTIONS)
+  const { given, options, positionals } = parseOptions(args, OPTIONS)
   if (options.help) return null
   const [url, ...rest] = positionals
   if (url === undefined) throw new CliError('a URL is missing', EXIT.usage)
@@ -149,7 +157,9 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
       EXIT.usage,
     )
   const fields = [...toFields(options.header), ...toShortcuts(options)]
-  const upload = await readUpload(options, () => terminal.input)
+  const data = await readAllData(given, () => terminal.input)
+  if (options.get && data !== null) addToQuery(target.url, data)
+  const upload = await readUpload({ ...options, data: options.get ? null : data }, () => terminal.input)
   const method = options.request ?? (options.head ? 'HEAD' : options.upload === undefined ? undefined : 'PUT')
   return {
     target,
@@ -168,6 +178,7 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
     unixSocket,
     writeOut: options['write-out'] === undefined ? null : await readFormat(options['write-out']),
     isSilent: options.silent,
+    decodes: options.compressed,
     isRaw: options.raw,
     showsTrailers: options.trailers,
     fails: options.fail,
@@ -177,13 +188,20 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
+/** `--get`: the data stands behind what the URL has. */
+function addToQuery(url: URL, data: Buffer): void {
+  url.search += `${url.search === '' ? '' : '&'}${data}`
+}
+
 /** Fields that have an option of their own. */
 function toShortcuts(options: {
   readonly user: string | undefined
   readonly 'user-agent': string | undefined
   readonly cookie: readonly string[]
+  readonly referer: string | undefined
+  readonly compressed: boolean
 }): Field[] {
-  const { user, cookie } = options
+  const { user, cookie, referer } = options
   const agent = options['user-agent']
   if (user !== undefined && !user.includes(':'))
     throw new CliError('--user takes USER:PASSWORD: there is no colon', EXIT.usage)
@@ -193,6 +211,8 @@ function toShortcuts(options: {
   return toFields([
     ...(user === undefined ? [] : [`authorization: Basic ${Buffer.from(user).toString('base64')}`]),
     ...(agent === undefined ? [] : [`user-agent: ${agent}`]),
+    ...(referer === undefined ? [] : [`referer: ${referer}`]),
+    ...(options.compressed ? [`accept-encoding: ${CONTENT_CODINGS}`] : []),
     ...(cookie.length === 0 ? [] : [`cookie: ${cookie.join('; ')}`]),
   ])
 }

@@ -29,7 +29,8 @@ export interface Upload {
 }
 
 interface UploadOptions {
-  readonly data: readonly string[]
+  /** The data, `&` between; null for none. */
+  readonly data: Buffer | null
   readonly form: readonly string[]
   readonly upload: string | undefined
 }
@@ -37,10 +38,44 @@ interface UploadOptions {
 /** No body. */
 export const NO_UPLOAD = { body: null, size: null, contentType: null, isReplayable: true } as const
 
-/** Between several `--data`, as curl has it. */
+/** Options that give a part of the data. They are joined in the order of the command line, as curl does it. */
+export const DATA_OPTIONS = ['data', 'data-raw', 'data-urlencode'] as const
+
 const AMPERSAND = Buffer.from('&')
 
 const FORM_URLENCODED = 'application/x-www-form-urlencoded'
+
+/**
+ * The data of all options, with `&` between.
+ *
+ * @param given options and their values, in their order
+ * @returns null when none of them gives data
+ * @throws CliError when a file can't be read
+ */
+export async function readAllData(
+  given: readonly (readonly [name: string, value: string])[],
+  input: () => AsyncIterable<Uint8Array>,
+): Promise<Buffer | null> {
+  const parts: Buffer[] = []
+  for (const [name, value] of given) {
+    if (!DATA_OPTIONS.some((option) => option === name)) continue
+    if (parts.length > 0) parts.push(AMPERSAND)
+    if (name === 'data-raw') parts.push(Buffer.from(value))
+    else parts.push(await (name === 'data' ? readData(value, input) : readEncoded(value, input)))
+  }
+  return parts.length === 0 ? null : Buffer.concat(parts)
+}
+
+/** `CONTENT`, `=CONTENT`, `NAME=CONTENT`, `@FILE` or `NAME@FILE`: the content is percent-encoded, and not the name. */
+async function readEncoded(text: string, input: () => AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const [, name = '', separator = '', rest = text] = /^([^=@]*)([=@])(.*)$/s.exec(text) ?? []
+  const content = separator === '@' ? await readData(`@${rest}`, input) : Buffer.from(rest)
+  // RFC 3986 §2.3: all octets but the unreserved ones.
+  const encoded = content.toString('latin1').replace(/[^A-Za-z0-9._~-]/g, (octet) => {
+    return `%${octet.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+  })
+  return Buffer.from(name === '' ? encoded : `${name}=${encoded}`)
+}
 
 /**
  * Reads what has to be known before the request is sent.
@@ -51,18 +86,13 @@ export async function readUpload(
   { data, form, upload }: UploadOptions,
   input: () => AsyncIterable<Uint8Array>,
 ): Promise<Upload> {
-  const given = [data.length > 0, form.length > 0, upload !== undefined].filter(Boolean)
+  const given = [data !== null, form.length > 0, upload !== undefined].filter(Boolean)
   if (given.length > 1) {
     throw new CliError('there is one body: --data, --form and --upload exclude each other', EXIT.usage)
   }
   const sent = { bytes: 0 }
-  if (data.length > 0) {
-    const parts: Buffer[] = []
-    for (const each of data)
-      parts.push(...(parts.length === 0 ? [] : [AMPERSAND]), await readData(each, input))
-    const body = Buffer.concat(parts)
-    return { body, size: body.length, contentType: FORM_URLENCODED, isReplayable: true, sent }
-  }
+  if (data !== null)
+    return { body: data, size: data.length, contentType: FORM_URLENCODED, isReplayable: true, sent }
   if (form.length > 0)
     return { body: await toForm(form), size: null, contentType: null, isReplayable: true, sent }
   if (upload === undefined) return { ...NO_UPLOAD, sent }

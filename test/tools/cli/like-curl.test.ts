@@ -3,6 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultServer, FaultStream } from '../../../src/testing/index.ts'
 import { createFaultServer } from '../../../src/testing/index.ts'
@@ -18,6 +19,8 @@ async function makeFolder(): Promise<string> {
   onTestFinished(() => rm(folder, { recursive: true }))
   return folder
 }
+
+const FORM = 'application/x-www-form-urlencoded'
 
 /** A server that responds by what it was sent. */
 async function startEcho(): Promise<FaultServer> {
@@ -42,6 +45,13 @@ describe('the request, by the flags of curl', () => {
   it.each([
     [['-d', 'a=1', '-d', 'b=2'], 'POST / - dodici - application/x-www-form-urlencoded a=1&b=2'],
     [['--data-binary', 'a'], 'POST / - dodici - application/x-www-form-urlencoded a'],
+    [['--data-raw', '@a', '-d', 'b'], 'POST / - dodici - application/x-www-form-urlencoded @a&b'],
+    [['-d', 'x', '--data-urlencode', 'a b=c d&ü'], `POST / - dodici - ${FORM} x&a b=c%20d%26%C3%BC`],
+    [['--data-urlencode', '=a=b'], `POST / - dodici - ${FORM} a%3Db`],
+    [['--data-urlencode', 'a/b'], `POST / - dodici - ${FORM} a%2Fb`],
+    [['-G', '-d', 'a=1', '--data-urlencode', 'b=ü'], 'GET /?a=1&b=%C3%BC - dodici - - '],
+    [['-G', '-X', 'PUT', '-d', 'a=1'], 'PUT /?a=1 - dodici - - '],
+    [['-G'], 'GET / - dodici - - '],
     [['-u', 'me:secret'], 'GET / Basic bWU6c2VjcmV0 dodici - - '],
     [['-A', 'curl/8'], 'GET / - curl/8 - - '],
     [['-b', 'a=1', '-b', 'b=2'], 'GET / - dodici a=1; b=2 - '],
@@ -62,6 +72,77 @@ describe('the request, by the flags of curl', () => {
   ])('%j: is refused, exit code 2', async (flags, message) => {
     const { code, stderr } = await runHere([...flags, 'http://localhost:1/'])
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+})
+
+it('--data-urlencode NAME@FILE, and -G behind a query', async () => {
+  const server = await startEcho()
+  const file = join(await makeFolder(), 'name')
+  await writeFile(file, Buffer.from([0x20, 0x00, 0xff]))
+  const flags = ['--data-urlencode', `a@${file}`, '--data-urlencode', `@${file}`]
+  const { stdout } = await runHere(['-G', ...flags, `${server.origin}/?x=y#z`])
+  expect(stdout).toBe('GET /?x=y&a=%20%00%FF&%20%00%FF - dodici - - ')
+})
+
+it('-G -I: HEAD; -e: the field referer', async () => {
+  const server = await startEcho()
+  await runHere(['-sGI', '-d', 'a=1', '-e', 'http://a.test/b', `${server.origin}/head`])
+  const request = server.request('/head')
+  expect([request.method, request.path]).toEqual(['HEAD', '/head?a=1'])
+  expect(request.field('referer')).toBe('http://a.test/b')
+})
+
+describe('--compressed', () => {
+  const text = 'a text that is as long as a text\n'.repeat(1_000)
+
+  async function startCoded(coding: string, body: Buffer): Promise<FaultServer> {
+    const server = await createFaultServer({ h2c: true })
+    onTestFinished(() => server.close())
+    server.onRequest('*', (stream) => void stream.respond({ headers: { 'content-encoding': coding }, body }))
+    return server
+  }
+
+  it.each([
+    ['gzip', gzipSync(text)],
+    ['X-GZip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['deflate', deflateSync(text)],
+    ['identity', Buffer.from(text)],
+    ['gzip, br', brotliCompressSync(gzipSync(text))],
+  ])('%s: is asked for, and decoded', async (coding, body) => {
+    const server = await startCoded(coding, body)
+    const { code, stdout } = await runHere(['-s', '--compressed', '-w', '%{size_download}', server.origin])
+    expect([code, stdout]).toEqual([0, `${text}${body.length}`])
+    expect(server.request('/').field('accept-encoding')).toBe('deflate, gzip, br')
+  })
+
+  it('a HEAD, and an empty body, have nothing to decode', async () => {
+    const server = await startCoded('gzip', Buffer.alloc(0))
+    for (const flags of [['-I'], []]) {
+      const { code, stdout } = await runHere(['-s', '--compressed', ...flags, server.origin])
+      expect([code, stdout.includes('content-encoding')]).toEqual([0, flags.length > 0])
+    }
+  })
+
+  it.each([
+    ['zstd', Buffer.from(text), "'zstd' is no content coding that is known"],
+    ['gzip', Buffer.from(text), 'incorrect header check'],
+    ['gzip', gzipSync(text).subarray(0, 100), 'unexpected end of file'],
+    ['br', gzipSync(text), 'Decompression failed'],
+    ['gzip,gzip,gzip,gzip,gzip,gzip', gzipSync(text), 'more than 5 content codings'],
+  ])('%s, and the body is something else: exit code 6', async (coding, body, message) => {
+    const server = await startCoded(coding, body)
+    const { code, stderr } = await runHere(['-s', '--compressed', server.origin])
+    expect([code, stderr]).toEqual([6, expect.stringContaining(message)])
+  })
+
+  it('without it the body comes as it is', async () => {
+    const body = gzipSync('text')
+    const server = await startCoded('gzip', body)
+    const file = join(await makeFolder(), 'body')
+    await runHere(['-o', file, server.origin])
+    expect(await readFile(file)).toEqual(body)
+    expect(server.request('/').field('accept-encoding')).toBeUndefined()
   })
 })
 

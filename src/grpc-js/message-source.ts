@@ -15,6 +15,8 @@ const HIGH_WATER_MARK = 65_536
 /** A stream that the call pushes into. Dodici reads it as fast as the windows allow. */
 export class MessageSource extends Readable {
   #waiting: WriteCallback[] = []
+  /** A callback is running. */
+  #isCalling = false
 
   constructor() {
     super({ highWaterMark: HIGH_WATER_MARK })
@@ -24,8 +26,25 @@ export class MessageSource extends Readable {
   write(frame: Buffer, callback: WriteCallback | undefined): void {
     const hasRoom = this.destroyed || this.push(frame)
     if (callback === undefined) return
-    if (hasRoom) process.nextTick(callback)
+    if (hasRoom) this.#callBack(callback)
     else this.#waiting.push(callback)
+  }
+
+  /**
+   * At once, so that what a Writable has buffered comes in one go, and not one message a tick. A callback that sends
+   * the next message itself must not call itself through it, however much room there is.
+   */
+  #callBack(callback: WriteCallback): void {
+    if (this.#isCalling) {
+      process.nextTick(callback)
+      return
+    }
+    this.#isCalling = true
+    try {
+      callback()
+    } finally {
+      this.#isCalling = false
+    }
   }
 
   end(): void {

@@ -4,10 +4,13 @@ import { text } from 'node:stream/consumers'
 import { createSecureContext } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pool } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { DodiciChannels } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
 import { startNames, toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
 import { ask, dispatch, HERE, NAMES, nextTurn, toRig } from './coalescing-rig.ts'
 
@@ -266,5 +269,63 @@ describe.each(ENGINES)('the end of origins that share a session, on engine %s', 
     expect(first.error).toMatchObject({ code: 'UND_ERR_DESTROYED' })
     expect(others.map(({ statuses }) => statuses)).toEqual([[200], [200]])
     expect(server.sessions.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe.each(
+  ENGINES,
+)('the first request of an origin on a session of another one, on engine %s', (engine) => {
+  const misdirect = (stream: FaultStream): void => {
+    stream.head(421)
+    stream.end('elsewhere')
+  }
+
+  it.each<{
+    what: string
+    respond: (stream: FaultStream, connection: FaultConnection) => void
+    connections: readonly number[]
+  }>([
+    {
+      what: '421 and GOAWAY',
+      respond: (stream, connection) => {
+        misdirect(stream)
+        connection.goAway()
+      },
+      connections: [0, 0, 1, 1],
+    },
+    {
+      what: 'GOAWAY and 421',
+      respond: (stream, connection) => {
+        connection.goAway()
+        misdirect(stream)
+      },
+      connections: [0, 0, 1, 1],
+    },
+    {
+      what: 'a GOAWAY that leaves it out',
+      respond: (_, connection) => connection.goAway({ lastStreamId: 1 }),
+      connections: [0, 0, 1, 1],
+    },
+    {
+      what: 'REFUSED_STREAM',
+      respond: (stream) => stream.reset('REFUSED_STREAM'),
+      connections: [0, 0, 0, 0],
+    },
+  ])('is sent again after $what in one read, and the other one goes on', async ({ respond, connections }) => {
+    const { key, cert } = await toNamesCertificate(NAMES)
+    const taken: number[] = []
+    const script: ConnectionScript = {
+      onComplete: (stream, connection) => {
+        taken.push(connection.index)
+        if (taken.length === 2) connection.inOneSegment(() => respond(stream, connection))
+        else stream.respond({ body: stream.field(':authority') ?? '' })
+      },
+    }
+    const peer = await startPeer(script, { key, cert })
+    const { port } = new URL(peer.origin)
+    const agent = toAgent({ coalesce: true, engine, connect: { ca: cert, lookup: toNamesLookup(HERE) } })
+    for (const name of [A, B, A])
+      expect(await askAgent(agent, `https://${name}:${port}`)).toBe(`${name}:${port}`)
+    expect(taken).toEqual(connections)
   })
 })

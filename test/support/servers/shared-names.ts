@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import http2 from 'node:http2'
 import type { AddressInfo, LookupFunction, Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
+import { createSecureContext } from 'node:tls'
 import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
 
@@ -45,6 +46,8 @@ export interface NamesServer {
   readonly server: Http2SecureServer
   readonly port: number
   readonly ca: string
+  /** With `hasOneEach`, in the order of the names: whom clients have to trust. */
+  readonly cas: string[]
   /** Every session so far, closed ones too. */
   readonly sessions: ServerHttp2Session[]
   /** The socket of each. */
@@ -64,6 +67,8 @@ export interface NamesServer {
 export interface NamesOptions {
   readonly names: readonly string[]
   readonly certificate?: NamesCertificate
+  /** Whether each name has a certificate for it alone. */
+  readonly hasOneEach?: boolean
   /** Names in the ORIGIN frame that each session begins with; null for no frame. */
   readonly origins?: readonly string[] | null
   readonly host?: string
@@ -80,13 +85,21 @@ export async function startNames(options: NamesOptions): Promise<NamesServer> {
   const certificate = options.certificate ?? (await toNamesCertificate(names))
   const { key, cert } = certificate
   const { allowHTTP1 = false } = options
+  const contexts = new Map<string, SecureContext>()
+  const cas: string[] = []
+  for (const name of options.hasOneEach === true ? names : []) {
+    const one = await toNamesCertificate([name])
+    cas.push(one.cert)
+    contexts.set(name, createSecureContext(one))
+  }
   const stalled = new Set(options.stalled)
   const waiting: (() => void)[] = []
   const server = http2.createSecureServer({
     ...{ key, cert, settings, allowHTTP1 },
     SNICallback: (name, callback) => {
-      if (stalled.has(name)) waiting.push(() => callback(null))
-      else callback(null)
+      const goOn = (): void => callback(null, contexts.get(name))
+      if (stalled.has(name)) waiting.push(goOn)
+      else goOn()
     },
   })
   const raw = new Set<Socket>()
@@ -132,7 +145,7 @@ export async function startNames(options: NamesOptions): Promise<NamesServer> {
     stalled.clear()
     for (const goOn of waiting.splice(0)) goOn()
   }
-  const facts = { server, port, ca: cert, sessions, sockets, seen, held }
+  const facts = { server, port, ca: cert, cas, sessions, sockets, seen, held }
   return { ...facts, misdirected, stalled, resume, toOrigin }
 }
 

@@ -17,6 +17,9 @@ import { Sessions } from './sessions.ts'
 import type { ByteCount } from './wire-bytes.ts'
 import { WireBytes } from './wire-bytes.ts'
 
+/** What the client advises names options of the client, which the command line doesn't have. */
+const ADVICE = /(?::|\. If it speaks HTTP\/1\.1,) h2c: false, or an Agent, serves it| \(h2c: false\)/
+
 /** How often a thread tells its progress. Milliseconds. */
 const PROGRESS_INTERVAL = 100
 
@@ -104,7 +107,7 @@ export class LoadThread {
 /** @param timeout of a request, in milliseconds */
 function toFailed(error: unknown, timeout: number): LoadNews {
   const exitCode = toExitCode(error)
-  const own = error instanceof Error ? error.message : String(error)
+  const own = (error instanceof Error ? error.message : String(error)).replace(ADVICE, '')
   // The client's error names an option of its own.
   const message = exitCode === EXIT.timeout ? `no response within --timeout, ${timeout} ms` : own
   return { type: 'failed', message, exitCode }

@@ -242,6 +242,15 @@ describe('a server that cannot be measured', () => {
       message: 'speaks HTTP/1.1, and not HTTP/2',
     },
     {
+      what: 'speaks something else',
+      toUrl: async () => {
+        const server = createServer((socket) => socket.on('error', () => {}).end('220 mail ready\r\n'))
+        return `http://127.0.0.1:${(await listen(server)).port}/`
+      },
+      exitCode: 6,
+      message: "doesn't speak HTTP/2",
+    },
+    {
       what: 'speaks HTTP/1.1 over TLS',
       toUrl: async () => {
         const { key, cert } = await toTls()
@@ -256,6 +265,8 @@ describe('a server that cannot be measured', () => {
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(/^dodici load: .*\n$/)
     expect(stderr).toContain(message)
+    // An option of the client is none of the command line.
+    expect(stderr).not.toMatch(/h2c: |Agent/)
   })
 
   it('is asked once', async () => {

@@ -347,9 +347,9 @@ export interface ClientOptions extends CallLimits, Http1Options {
   strictContentLength?: boolean | undefined
 
   /**
-   * Whether an error of a request has the stack of the caller: where `dispatch()`, `request()` or `fetch()` was called.
-   * It is appended to the error's own `stack`. A request's own {@link DispatchOptions.captureStack} wins. It costs some
-   * microseconds for each request.
+   * Whether the caller's stack is appended to the `stack` of an error: where `dispatch()`, `request()` or `fetch()` was
+   * called. Use it with callbacks and `then()`; after `await`, the stack names the caller anyway. It costs a few
+   * microseconds per request. A request's own {@link DispatchOptions.captureStack} wins.
    *
    * @default false
    */

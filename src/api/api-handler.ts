@@ -14,6 +14,7 @@ import type { HeadersIn, TrailersIn } from '../../types/response.ts'
 import { CallerContext } from '../core/caller-context.ts'
 import { originalNextTick, originalQueueMicrotask, throwUncaught } from '../core/original-timers.ts'
 import { invalid, invalidKind, toInteger } from '../core/validate.ts'
+import { rejectAwaited } from '../errors/awaited-stack.ts'
 import { toError } from '../errors/errors.ts'
 import { setMember } from '../request/header-object.ts'
 import { toRawHeaders } from '../request/headers.ts'
@@ -198,7 +199,7 @@ export function perform<TData>(
   if (callback === undefined) {
     return new Promise((resolve, reject) => {
       try {
-        start((error, data) => (error === null ? resolve(data) : reject(error)))
+        start((error, data) => (error === null ? resolve(data) : rejectAwaited(resolve, reject, error)))
       } catch (thrown) {
         endUnsentBody(options, toError(thrown))
         reject(thrown)

@@ -10,6 +10,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { ResponseData } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
+import { rejectAwaited } from '../errors/awaited-stack.ts'
 import { toError } from '../errors/errors.ts'
 import { endUnsentBody } from '../request/unsent-body.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
@@ -18,7 +19,7 @@ import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
-type Resolve = (data: Data<unknown>) => void
+type Resolve = (data: Data<unknown> | Promise<never>) => void
 type Reject = (error: unknown) => void
 
 /** Gives the caller a body as soon as the header is there, and fills that body. */
@@ -108,7 +109,7 @@ class PromisedRequest<TOpaque> extends RequestHandler<TOpaque> {
     data: Data<TOpaque>,
   ): void {
     if (error === null) this.#resolve(data)
-    else this.#reject(error)
+    else rejectAwaited(this.#resolve, this.#reject, error)
   }
 }
 

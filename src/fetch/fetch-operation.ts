@@ -8,6 +8,7 @@ import type { ReadableStreamLike } from '../../types/body.ts'
 import { allowListeners } from '../api/signal.ts'
 import { CallerContext } from '../core/caller-context.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
+import { rejectAwaited } from '../errors/awaited-stack.ts'
 import { toError } from '../errors/errors.ts'
 import { ByteStream } from './byte-stream.ts'
 import type { ExchangeOwner } from './exchange.ts'
@@ -35,7 +36,7 @@ export class FetchOperation implements ExchangeOwner {
    * Null once one of the two was called: each keeps the promise, and the promise keeps the Response, which could never
    * be collected then.
    */
-  #resolve: ((response: Response) => void) | null
+  #resolve: ((response: Response | Promise<never>) => void) | null
   #reject: ((reason: unknown) => void) | null
   /** Null where the dispatcher has the caller's context for all that comes, and no signal may fire in another one. */
   readonly #context: CallerContext | null
@@ -47,7 +48,7 @@ export class FetchOperation implements ExchangeOwner {
   constructor(
     request: FetchRequest,
     signalOwner: SignalOwner | null,
-    resolve: (response: Response) => void,
+    resolve: (response: Response | Promise<never>) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#request = request
@@ -123,6 +124,7 @@ export class FetchOperation implements ExchangeOwner {
   }
 
   reject(reason: unknown): void {
+    const resolve = this.#resolve
     const reject = this.#reject
     this.#resolve = null
     this.#reject = null
@@ -131,7 +133,7 @@ export class FetchOperation implements ExchangeOwner {
     // Before the call is aborted: a dispatcher that never began doesn't cancel the body, and any other one can pass on
     // only an Error, not the caller's reason.
     if (body !== null) cancelBody(body, reason)
-    reject?.(reason)
+    if (resolve !== null && reject !== null) rejectAwaited(resolve, reject, reason)
   }
 
   #fail(cause: Error): void {

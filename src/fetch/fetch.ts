@@ -80,7 +80,7 @@ function start(
   { href, client }: { readonly href: string; readonly client: URL | null },
   base: RequestLike | null,
   init: InitMembers,
-  resolve: (response: Response) => void,
+  resolve: (response: Response | Promise<never>) => void,
   reject: (reason: unknown) => void,
 ): void {
   const method = init.method === undefined ? (base?.method ?? 'GET') : toMethod(init.method)

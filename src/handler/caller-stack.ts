@@ -5,14 +5,12 @@
  */
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import { AT_THE_CALL } from '../errors/awaited-stack.ts'
 import { DodiciError } from '../errors/errors.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /** Frames of Dodici itself between `dispatch()` and the caller of `fetch()`, at most. */
 const OWN_FRAMES = 20
-
-/** What stands between the stack of an error and that of its caller. */
-const HEADING = '\n    at the call:\n'
 
 /** Where `dispatch()` was called: the lines of a stack. @param below the function whose caller is the first line */
 function toCallerStack(below: (...args: never[]) => unknown): string {
@@ -41,7 +39,7 @@ export class CallerStackHandler extends ForwardingHandler {
     // behind the other, the inner one has appended it already.
     if (error instanceof DodiciError) {
       const own = error.stack ?? error.message
-      if (!own.includes(HEADING)) error.stack = own + HEADING + this.#stack
+      if (!own.includes(AT_THE_CALL)) error.stack = own + AT_THE_CALL + this.#stack
     }
     super.onResponseError(controller, error)
   }

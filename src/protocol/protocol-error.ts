@@ -5,9 +5,10 @@
  */
 
 import { ErrorCode } from '../errors/error-codes.ts'
+import { PeerFault } from '../errors/peer-fault.ts'
 
 /** A connection error (RFC 9113 §5.4.1): GOAWAY with the code is sent to the peer, and the connection is closed. */
-export class ConnectionFault extends Error {
+export class ConnectionFault extends PeerFault {
   /** RFC 9113 §7. */
   readonly code: number
 

@@ -95,7 +95,7 @@ const OURS = [
   'test/unit/**',
   'test/api/{agent-origins,agent,http1-connections,upstream-*,stats,shown,unknown-options,error-texts}.test.ts',
   'test/session/{mixed-fleet,proxy-*,recovery-{crowded,storm,growth,cold,replay,window},wire-*,code-units,differential}.test.ts',
-  'test/interop/{grpc-{calls,connect,ends,protocol,streams,js-{pubsub,firestore}},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
+  'test/interop/{grpc-{calls,connect,ends,protocol,streams,js-{pubsub,firestore,nestjs,otlp}},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
   'test/interop/{demo,fault-server,fetch-{apache,go,nginx},mocking-tools,websocket-{echo,limits},wire-go-upload}.test.ts',
   'test/process/{allocations,bombs,build*,chaos,default-engine,memory,only-proxy,proxied,secrets}.test.ts',
   'test/tools/cli/{certificates,command-line,faults,inspect-*,load*,page,serve-{files,routes}}.test.ts',

@@ -10,7 +10,13 @@ import * as ownGrpc from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ChannelFactoryOptions } from '../../src/grpc-js/declarations.ts'
 import { lacksPackages, loadPackage } from '../support/clients/packages.ts'
-import { GOOGLE, startGoogleServer, toGaxOptions } from './google-rig.ts'
+import {
+  countConnections,
+  GOOGLE,
+  startServices,
+  toGaxOptions,
+  toGoogleDefinitions,
+} from './grpc-clients-rig.ts'
 import type { Transport } from './grpc-js-rig.ts'
 import { OURS, TRANSPORTS } from './grpc-js-rig.ts'
 
@@ -186,7 +192,7 @@ const PROTOS = '@google-cloud/firestore/build/protos/v1.json'
 
 async function start(transport: Transport, options: ChannelFactoryOptions = {}) {
   const service = new FirestoreService()
-  const server = await startGoogleServer(PROTOS, service.services)
+  const server = await startServices(toGoogleDefinitions(PROTOS), service.services)
   const { Firestore } = loadPackage<FirestorePackage>('grpc-clients', '@google-cloud/firestore')
   const firestore = new Firestore({
     ...GOOGLE,
@@ -201,10 +207,12 @@ async function start(transport: Transport, options: ChannelFactoryOptions = {}) 
 
 describe.skipIf(LACKING).each(TRANSPORTS)('@google-cloud/firestore › $name', (transport) => {
   it('sets and gets documents', async () => {
+    const made = countConnections()
     const { firestore } = await start(transport)
     await firestore.doc('things/a').set({ n: 1 })
     expect((await firestore.doc('things/a').get()).data()).toEqual({ n: 1 })
     expect((await firestore.doc('things/b').get()).exists).toBe(false)
+    expect(made.connections).toBe(transport.isOurs ? 1 : 0)
   })
 
   it('commits a batch, and gets all of its documents by one call', async () => {
@@ -283,7 +291,7 @@ describe.skipIf(LACKING).each(TRANSPORTS)('@google-cloud/firestore on a bad day 
     await expect.poll(() => seen).toEqual([[{ n: 1 }]])
     server.kill()
     await expect.poll(() => service.listeners.size).toBe(0)
-    await startGoogleServer(PROTOS, service.services, { port: server.port })
+    await startServices(toGoogleDefinitions(PROTOS), service.services, { port: server.port })
     await expect.poll(() => service.listeners.size).toBe(1)
     await firestore.doc('things/a').set({ n: 2 })
     await expect.poll(() => seen.at(-1)).toEqual([{ n: 2 }])

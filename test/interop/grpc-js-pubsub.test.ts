@@ -10,8 +10,15 @@ import * as ownGrpc from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ChannelFactoryOptions } from '../../src/grpc-js/declarations.ts'
 import { lacksPackages, loadPackage } from '../support/clients/packages.ts'
-import type { GoogleServer } from './google-rig.ts'
-import { GOOGLE, loadGrpc, startGoogleServer, toGaxOptions } from './google-rig.ts'
+import type { ServiceServer } from './grpc-clients-rig.ts'
+import {
+  countConnections,
+  GOOGLE,
+  loadGrpc,
+  startServices,
+  toGaxOptions,
+  toGoogleDefinitions,
+} from './grpc-clients-rig.ts'
 import type { Transport } from './grpc-js-rig.ts'
 import { OURS, TRANSPORTS } from './grpc-js-rig.ts'
 
@@ -158,15 +165,15 @@ async function start(
   { maxStreams, ...options }: ChannelFactoryOptions & { maxStreams?: number } = {},
 ) {
   const service = new PubSubService()
-  const server = await startGoogleServer(
-    PROTOS,
+  const server = await startServices(
+    toGoogleDefinitions(PROTOS),
     service.services,
     maxStreams === undefined ? {} : { maxStreams },
   )
   return { service, server, pubsub: toPubSub(transport, server, options) }
 }
 
-function toPubSub(transport: Transport, { port }: GoogleServer, options: ChannelFactoryOptions) {
+function toPubSub(transport: Transport, { port }: ServiceServer, options: ChannelFactoryOptions) {
   const { PubSub } = loadPackage<PubSubPackage>('grpc-clients', '@google-cloud/pubsub')
   const pubsub = new PubSub({
     ...GOOGLE,
@@ -180,6 +187,7 @@ function toPubSub(transport: Transport, { port }: GoogleServer, options: Channel
 
 describe.skipIf(LACKING).each(TRANSPORTS)('@google-cloud/pubsub › $name', (transport) => {
   it('publishes messages', async () => {
+    const made = countConnections()
     const { service, pubsub } = await start(transport)
     const topic = pubsub.topic('topic', { batching: { maxMessages: 1 } })
     const ids = await Promise.all(
@@ -194,6 +202,7 @@ describe.skipIf(LACKING).each(TRANSPORTS)('@google-cloud/pubsub › $name', (tra
     expect(
       service.kept.every(({ data, attributes }) => `message ${attributes.index}` === data.toString()),
     ).toBe(true)
+    expect(made.connections).toBe(transport.isOurs ? 1 : 0)
   })
 
   it('creates topics, and lists them page by page', async () => {
@@ -291,7 +300,7 @@ describe.skipIf(LACKING).each(TRANSPORTS)('@google-cloud/pubsub on a bad day ›
     await expect.poll(() => seen).toEqual(['before'])
     server.kill()
     await expect.poll(() => service.pulls.size).toBe(0)
-    await startGoogleServer(PROTOS, service.services, { port: server.port })
+    await startServices(toGoogleDefinitions(PROTOS), service.services, { port: server.port })
     await topic.publishMessage({ data: Buffer.from('after') })
     await expect.poll(() => seen).toEqual(['before', 'after'])
     await subscription.close()

@@ -1,5 +1,6 @@
-/** Services of Google's, made with grpc-js' own Server of the protos that Google's clients carry, and the factories for those clients. */
+/** Services for clients that others wrote, made with grpc-js' own Server, and what puts those clients on a transport. */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { onTestFinished } from 'vitest'
 import type { ChannelFactoryOptions } from '../../src/grpc-js/declarations.ts'
@@ -20,37 +21,44 @@ export const GOOGLE = {
   credentials: { client_email: 'account@project.example', private_key: 'none' },
 }
 
+export type Definitions = Record<string, ServiceDefinition>
+
 /** What is used of `@grpc/proto-loader`. */
 interface ProtoLoader {
-  fromJSON(json: object, options: object): Record<string, ServiceDefinition>
+  fromJSON(json: object, options: object): Definitions
+  loadSync(file: string): Definitions
 }
 
-export interface GoogleServer {
+function loadProtoLoader(): ProtoLoader {
+  return loadPackage('grpc-clients', '@grpc/proto-loader')
+}
+
+/** Services by their full names, of the protos that a client carries. @param file in protobufjs' own JSON */
+export function toGoogleDefinitions(file: string): Definitions {
+  const options = { longs: String, enums: String, defaults: true, oneofs: true }
+  return loadProtoLoader().fromJSON(loadPackage('grpc-clients', `./node_modules/${file}`), options)
+}
+
+/** Services by their full names, of a `.proto` file. */
+export function toDefinitions(file: string): Definitions {
+  return loadProtoLoader().loadSync(file)
+}
+
+export interface ServiceServer {
   readonly port: number
-  /** How many connections there have been, at least: each call tells its peer. */
+  /** The connections that have brought a call. */
   readonly peers: Set<string>
-  /** As if the server had been killed; it isn't there any more. */
+  /** As if the server had been killed: it isn't there any more. */
   kill(): void
-  /** It sends GOAWAY, and new connections are refused. */
-  drain(): void
 }
 
-/**
- * Starts a server on loopback.
- *
- * @param protos a file in the folder: protos in protobufjs' own JSON
- * @param services the implementation of each service, by its full name
- */
-export async function startGoogleServer(
-  protos: string,
+/** Starts a server on loopback. @param services the implementation of each service, by its full name */
+export async function startServices(
+  definitions: Definitions,
   services: Record<string, UntypedServiceImplementation>,
   options: { port?: number; maxStreams?: number } = {},
-): Promise<GoogleServer> {
+): Promise<ServiceServer> {
   const grpc = loadGrpc()
-  const definitions = loadPackage<ProtoLoader>('grpc-clients', '@grpc/proto-loader').fromJSON(
-    loadPackage('grpc-clients', `./node_modules/${protos}`),
-    { longs: String, enums: String, defaults: true, oneofs: true },
-  )
   const { port: wanted = 0, maxStreams } = options
   const server = new grpc.Server(
     maxStreams === undefined ? {} : { 'grpc.max_concurrent_streams': maxStreams },
@@ -58,7 +66,7 @@ export async function startGoogleServer(
   const peers = new Set<string>()
   for (const [name, implementation] of Object.entries(services)) {
     const definition = definitions[name]
-    if (definition === undefined) throw new Error(`${protos} has no service ${name}`)
+    if (definition === undefined) throw new Error(`there is no service ${name}`)
     const watched = Object.entries(implementation).map(([method, handler]) => [
       method,
       (...args: Parameters<typeof handler>) => {
@@ -74,12 +82,7 @@ export async function startGoogleServer(
     )
   })
   onTestFinished(() => server.forceShutdown())
-  return {
-    port,
-    peers,
-    kill: () => server.forceShutdown(),
-    drain: () => server.tryShutdown(() => {}),
-  }
+  return { port, peers, kill: () => server.forceShutdown() }
 }
 
 /** Options of google-gax for a transport. */
@@ -87,4 +90,13 @@ export function toGaxOptions(transport: Transport, options: ChannelFactoryOption
   const { grpc } = loadPackage<{ grpc: Grpc }>('grpc-clients', 'google-gax')
   const factory = transport.toFactory({ grpc, ...options })
   return factory === null ? {} : { 'grpc.channelFactoryOverride': factory }
+}
+
+/** Counts the connections that Dodici makes until the test is over: a client that drops the factory makes none. */
+export function countConnections(): { connections: number } {
+  const seen = { connections: 0 }
+  const listener = () => void seen.connections++
+  subscribe('undici:client:connected', listener)
+  onTestFinished(() => void unsubscribe('undici:client:connected', listener))
+  return seen
 }

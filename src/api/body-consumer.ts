@@ -7,6 +7,7 @@
 import type { Readable } from 'node:stream'
 import { CallerContext } from '../core/caller-context.ts'
 import type { KeptPieces } from '../core/kept-pieces.ts'
+import { toListener } from '../core/listener.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 
 /** Takes all of a body as it comes, past the buffer and the events of a Readable. */
@@ -60,6 +61,8 @@ export class Dump implements Consumer {
   #received: number
   readonly #limit: number
   readonly #signal: AbortSignal | undefined
+  /** What listens to the signal; null without one. */
+  readonly #onAbort: (() => void) | null
   /** Null without a signal. */
   readonly #context: CallerContext | null
   readonly #resolve: () => void
@@ -80,10 +83,11 @@ export class Dump implements Consumer {
     this.#context = signal === undefined ? null : new CallerContext()
     this.#resolve = resolve
     this.#reject = reject
-    signal?.addEventListener('abort', this, { once: true })
+    this.#onAbort = signal === undefined ? null : toListener(this)
+    if (this.#onAbort !== null) signal?.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  /** The EventListener interface: the signal has fired. */
+  /** The signal has fired. */
   handleEvent(): void {
     this.#context?.runInAsyncScope(this.#body.destroy, this.#body, this.#signal?.reason)
   }
@@ -105,7 +109,7 @@ export class Dump implements Consumer {
 
   /** The caller has thrown the body away: its failure isn't reported either. */
   onError(): void {
-    this.#signal?.removeEventListener('abort', this)
+    if (this.#onAbort !== null) this.#signal?.removeEventListener('abort', this.#onAbort)
     // A tick later: the body is closed by then.
     originalNextTick(settleDump, this)
   }

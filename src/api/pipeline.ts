@@ -60,7 +60,8 @@ interface DuplexOwner {
 
 /** The duplex of the caller: its writable side is the request, its readable side what the caller's handler returns. */
 class PipelineDuplex extends Duplex {
-  readonly #owner: DuplexOwner
+  /** Null once destroyed: since Node 24 the duplex may live on (docs/internals/node-streams.md), and the call must not. */
+  #owner: DuplexOwner | null
 
   constructor(owner: DuplexOwner, objectMode: boolean) {
     super({ readableObjectMode: objectMode })
@@ -68,29 +69,32 @@ class PipelineDuplex extends Duplex {
   }
 
   override _read(): void {
-    if (this.readableLength === 0) this.#owner.resumeResponse()
+    if (this.readableLength === 0) this.#owner?.resumeResponse()
   }
 
   /** A reader that asks for a number of bytes may wait for more, although some are in node's buffer. */
   override read(size?: number): ReturnType<Duplex['read']> {
     const chunk: unknown = super.read(size)
     const mayWait = size !== undefined || this.readableLength === 0
-    if (size !== 0 && mayWait) this.#owner.resumeResponse()
+    if (size !== 0 && mayWait) this.#owner?.resumeResponse()
     return chunk
   }
 
   override _write(chunk: unknown, _encoding: BufferEncoding, callback: Callback): void {
-    this.#owner.request.write(chunk, callback)
+    // Node writes nothing to a duplex that is destroyed.
+    this.#owner?.request.write(chunk, callback)
   }
 
   override _final(callback: Callback): void {
-    this.#owner.request.push(null)
+    this.#owner?.request.push(null)
     callback()
   }
 
   override _destroy(error: Error | null, callback: Callback): void {
     const reason = error ?? (this.readableEnded ? null : new RequestAbortedError())
-    this.#owner.onDestroyed(reason)
+    const owner = this.#owner
+    this.#owner = null
+    owner?.onDestroyed(reason)
     callback(reason)
   }
 }

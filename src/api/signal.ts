@@ -6,6 +6,7 @@
 
 import { EventEmitter, getMaxListeners, setMaxListeners } from 'node:events'
 import { CallerContext } from '../core/caller-context.ts'
+import { toListener } from '../core/listener.ts'
 import { invalid } from '../core/validate.ts'
 import { isError, RequestAbortedError } from '../errors/errors.ts'
 
@@ -26,24 +27,23 @@ export function checkSignal(
   throw invalid('signal', signal, 'an AbortSignal, an EventEmitter, or null')
 }
 
-/** One listener on one signal, until `remove()`. It is the listener itself, so that a request makes no closure. */
+/** One listener on one signal, until `remove()`. */
 export class SignalLink {
   readonly #signal: AbortSignal | EventEmitter
   readonly #target: Abortable
   /** The code that fires the signal may be another caller's. */
   readonly #context = new CallerContext()
-  readonly #onAbort: (() => void) | null
+  readonly #onAbort: () => void
 
   private constructor(signal: AbortSignal | EventEmitter, target: Abortable) {
     this.#signal = signal
     this.#target = target
+    this.#onAbort = toListener(this)
     if (signal instanceof EventEmitter) {
-      this.#onAbort = () => this.handleEvent()
       signal.once('abort', this.#onAbort)
     } else {
-      this.#onAbort = null
       allowListeners(signal)
-      signal.addEventListener('abort', this, { once: true })
+      signal.addEventListener('abort', this.#onAbort, { once: true })
     }
   }
 
@@ -57,18 +57,15 @@ export class SignalLink {
     return new SignalLink(signal, target)
   }
 
-  /** The EventListener interface. */
+  /** The signal has fired. */
   handleEvent(): void {
     this.#context.runInAsyncScope(this.#target.onSignal, this.#target, toReason(this.#signal))
   }
 
   /** The signal no longer matters. Idempotent. */
   remove(): void {
-    if (this.#signal instanceof EventEmitter) {
-      if (this.#onAbort !== null) this.#signal.off('abort', this.#onAbort)
-    } else {
-      this.#signal.removeEventListener('abort', this)
-    }
+    if (this.#signal instanceof EventEmitter) this.#signal.off('abort', this.#onAbort)
+    else this.#signal.removeEventListener('abort', this.#onAbort)
   }
 }
 

@@ -11,6 +11,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { CallerContext } from '../core/caller-context.ts'
+import { Foreign } from '../core/foreign.ts'
 import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors/errors.ts'
@@ -39,12 +40,39 @@ function toPrematureClose(): Error {
   return Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 }
 
-/** What each factory was given, and the controller of its call. */
-const controllers = new WeakMap<object, DispatchController>()
+/**
+ * The controller of a call, on what the call's factory was given. Not in a WeakMap: a scavenge of V8 keeps each value of a
+ * WeakMap that lies in the old space, and so each call since the last one.
+ */
+class ControllerSlot extends Foreign {
+  readonly #controller: DispatchController
+
+  constructor(data: object, controller: DispatchController) {
+    super(data)
+    this.#controller = controller
+  }
+
+  static find(data: object): DispatchController | null {
+    return #controller in data ? data.#controller : null
+  }
+}
 
 /** The controller of the call whose factory was given this object; null for another one. */
 export function findController(data: object): DispatchController | null {
-  return controllers.get(data) ?? null
+  return ControllerSlot.find(data)
+}
+
+/**
+ * The way from a Writable's listeners to the handler, which ends with the call. Since Node 24 many a Writable lives until the
+ * next full garbage collection (docs/internals/node-streams.md), and nothing of the call may live on with it.
+ */
+class Link<TOpaque> {
+  /** Null once the call has settled. */
+  handler: StreamHandler<TOpaque> | null
+
+  constructor(handler: StreamHandler<TOpaque>) {
+    this.handler = handler
+  }
 }
 
 /** Has a Writable made as soon as the header is there, and writes the body to it. */
@@ -58,6 +86,8 @@ class StreamHandler<TOpaque>
   #trailers: Trailers | null = null
   /** Null until the factory has made it. */
   #writable: Writable | null = null
+  /** What the Writable's listeners hold; null before there are any. */
+  #link: Link<TOpaque> | null = null
   /** Gives the Writable its pieces; null as long as it writes each piece at once. */
   #feed: WritableFeed | null = null
   /** The Writable has to drain before it gets more. */
@@ -75,7 +105,7 @@ class StreamHandler<TOpaque>
 
   protected override abort(reason: Error): void {
     if (this.#writable === null) super.abort(reason)
-    else this.#break(reason)
+    else this.onBroken(reason)
   }
 
   onResponseStart(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
@@ -89,7 +119,7 @@ class StreamHandler<TOpaque>
       opaque: this.opaque,
       context: this.context as object,
     }
-    controllers.set(data, controller)
+    new ControllerSlot(data, controller)
     const writable: unknown = this.#callerContext.runInAsyncScope(this.#factory, null, data)
     if (!isOpenWritable(writable)) {
       throw new InvalidReturnValueError(
@@ -102,12 +132,12 @@ class StreamHandler<TOpaque>
       return
     }
     this.#writable = writable
-    writable.on('finish', () => this.#finish())
-    writable.on('error', (error) => this.#break(error))
-    writable.on('close', () => {
-      // Making an error is slow, and the usual end needs none.
-      if (!this.isSettled) this.#break(writable.errored ?? toPrematureClose())
-    })
+    const link = new Link(this)
+    this.#link = link
+    writable.on('finish', () => link.handler?.onFinish())
+    writable.on('error', (error) => link.handler?.onBroken(error))
+    // Making an error is slow, and the usual end needs none.
+    writable.on('close', () => link.handler?.onBroken(writable.errored ?? toPrematureClose()))
     if (needsDrain(writable)) this.#holdBack(controller, writable)
   }
 
@@ -125,9 +155,10 @@ class StreamHandler<TOpaque>
     // Not `controller.paused`: the controller of an interceptor may lack it, or be paused by the interceptor.
     if (this.#isHeldBack) return
     this.#isHeldBack = true
-    if (this.#hearsDrain) return
+    const link = this.#link
+    if (this.#hearsDrain || link === null) return
     this.#hearsDrain = true
-    writable.on('drain', () => this.onRoom())
+    writable.on('drain', () => link.handler?.onRoom())
   }
 
   /** The Writable, or its feed, takes more. */
@@ -145,17 +176,18 @@ class StreamHandler<TOpaque>
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
-    this.#break(error)
+    this.onBroken(error)
   }
 
   /** The Writable has taken the whole body, unless the caller has ended it too early. */
-  #finish(): void {
+  onFinish(): void {
     if (this.isSettled) return
     if (this.#trailers === null) {
-      this.#break(new RequestAbortedError('The stream was ended before the response'))
+      this.onBroken(new RequestAbortedError('The stream was ended before the response'))
       return
     }
     this.removeSignal()
+    this.#unlink()
     // A Duplex whose readable side has ended, or never was: as in undici, it isn't left open.
     const writable: { readable?: boolean; destroyed?: boolean; destroy?: () => unknown } | null =
       this.#writable
@@ -164,12 +196,17 @@ class StreamHandler<TOpaque>
     this.succeed({ opaque: this.opaque, trailers: this.#trailers })
   }
 
+  #unlink(): void {
+    if (this.#link !== null) this.#link.handler = null
+  }
+
   /**
    * Ends the call and the Writable. The first reason counts. The listener for `error` stays: an error of a destroyed
    * Writable must not end the process.
    */
-  #break(error: Error): void {
+  onBroken(error: Error): void {
     if (this.isSettled) return
+    this.#unlink()
     this.fail(error)
     if (this.#writable?.destroyed === false) this.#writable.destroy(error)
     this.controller?.abort(error)

@@ -63,6 +63,8 @@ export abstract class Exchange implements DispatchHandler {
   #failure: ConnectError | null = null
   #isOver = false
   #timer: NodeJS.Timeout | null = null
+  /** What listens to the signal; null while nothing does. */
+  #onAbort: (() => void) | null = null
 
   constructor(request: ExchangeRequest) {
     this.#request = request
@@ -108,7 +110,12 @@ export abstract class Exchange implements DispatchHandler {
         headers: raw ?? toRaw(header),
         body,
       }
-      if (signal !== NEVER) signal.addEventListener('abort', this)
+      if (signal !== NEVER) {
+        // No object: EventTarget would make a function of it that outlives the call.
+        const onAbort = (): void => this.handleEvent()
+        this.#onAbort = onAbort
+        signal.addEventListener('abort', onAbort)
+      }
       const to = dispatcher ?? getGlobalDispatcher()
       to.dispatch(idempotent ? { ...options, idempotent } : options, this)
     } catch (error) {
@@ -130,10 +137,10 @@ export abstract class Exchange implements DispatchHandler {
   #finish(): void {
     this.#isOver = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    if (this.#request.signal !== NEVER) this.#request.signal.removeEventListener('abort', this)
+    if (this.#onAbort !== null) this.#request.signal.removeEventListener('abort', this.#onAbort)
   }
 
-  /** The EventListener interface: connect-es aborts its signal for the caller, at the deadline, and behind the end. */
+  /** The signal has fired: connect-es aborts its signal for the caller, at the deadline, and behind the end. */
   handleEvent(): void {
     this.fail(ConnectError.from(this.#request.signal.reason, Code.Canceled))
   }

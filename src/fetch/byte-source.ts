@@ -4,6 +4,8 @@
  * @module
  */
 
+import { noop } from '../core/noop.ts'
+
 /** Where the bytes come from. */
 export interface ByteSupply {
   /** One piece of at most `limit` bytes; null when there is none at the moment. */
@@ -18,6 +20,9 @@ export interface ByteSupply {
   cancel(reason: unknown): void
 }
 
+/** The supply of a stream that has ended: some streams of Node's outlive their reader, and the call must not. */
+const SPENT: ByteSupply = { take: () => null, more: noop, isComplete: true, failure: undefined, cancel: noop }
+
 /**
  * Gives a piece for each read, and reads nothing ahead: unread pieces wait in the body, which holds the peer back.
  *
@@ -25,7 +30,7 @@ export interface ByteSupply {
  */
 export class ByteSource {
   readonly type = 'bytes'
-  readonly #body: ByteSupply
+  #body: ByteSupply
   /** The controller of a read that waits; null while none does. */
   #waiting: ReadableByteStreamController | null = null
   #controller: WeakRef<ReadableByteStreamController> | null = null
@@ -41,9 +46,13 @@ export class ByteSource {
 
   start(controller: ReadableByteStreamController): void {
     const { failure, isComplete } = this.#body
-    if (failure !== undefined) controller.error(failure.error)
-    else if (isComplete) controller.close()
-    else this.#controller = new WeakRef(controller)
+    if (failure === undefined && !isComplete) {
+      this.#controller = new WeakRef(controller)
+      return
+    }
+    this.#drop()
+    if (failure === undefined) controller.close()
+    else controller.error(failure.error)
   }
 
   pull(controller: ReadableByteStreamController): void {
@@ -65,8 +74,9 @@ export class ByteSource {
   }
 
   cancel(reason: unknown): void {
-    this.#waiting = null
-    this.#body.cancel(reason)
+    const body = this.#body
+    this.#drop()
+    body.cancel(reason)
   }
 
   /** A piece has come, or the end. */
@@ -90,19 +100,18 @@ export class ByteSource {
       this.pull(controller)
     } catch (thrown) {
       controller.error(thrown)
-      this.#body.cancel(thrown)
+      this.cancel(thrown)
     }
   }
 
   fail(error: unknown): void {
     const controller = this.#waiting ?? this.#controller?.deref()
-    this.#waiting = null
+    this.#drop()
     controller?.error(error)
   }
 
   #close(controller: ReadableByteStreamController): void {
-    this.#waiting = null
-    this.#controller = null
+    this.#drop()
     const { byobRequest } = controller
     try {
       controller.close()
@@ -111,5 +120,12 @@ export class ByteSource {
     } catch {
       // The end came in the middle of an element of the reader's view: the stream fails, and its reader gets the error.
     }
+  }
+
+  /** The stream has ended. */
+  #drop(): void {
+    this.#waiting = null
+    this.#controller = null
+    this.#body = SPENT
   }
 }

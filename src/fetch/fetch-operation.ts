@@ -7,6 +7,7 @@
 import type { ReadableStreamLike } from '../../types/body.ts'
 import { allowListeners } from '../api/signal.ts'
 import { CallerContext } from '../core/caller-context.ts'
+import { toListener } from '../core/listener.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { rejectAwaited } from '../errors/awaited-stack.ts'
 import { toError } from '../errors/errors.ts'
@@ -32,6 +33,8 @@ export class FetchOperation implements ExchangeOwner {
   readonly #request: FetchRequest
   /** Null without a signal, and once it doesn't matter any more. */
   #signalOwner: SignalOwner | null
+  /** What listens to the signal; null while nothing does. */
+  #onAbort: (() => void) | null = null
   /**
    * Null once one of the two was called: each keeps the promise, and the promise keeps the Response, which could never
    * be collected then.
@@ -91,7 +94,8 @@ export class FetchOperation implements ExchangeOwner {
       return false
     }
     allowListeners(signal)
-    signal.addEventListener('abort', this, { once: true })
+    this.#onAbort = toListener(this)
+    signal.addEventListener('abort', this.#onAbort, { once: true })
     return true
   }
 
@@ -145,11 +149,12 @@ export class FetchOperation implements ExchangeOwner {
     this.#exchange = null
     this.#left?.drop()
     this.#left = null
-    this.#signalOwner?.signal.removeEventListener('abort', this)
+    if (this.#onAbort !== null) this.#signalOwner?.signal.removeEventListener('abort', this.#onAbort)
+    this.#onAbort = null
     this.#signalOwner = null
   }
 
-  /** The EventListener interface: the signal has fired. */
+  /** The signal has fired. */
   handleEvent(): void {
     const reason: unknown = this.#signalOwner?.signal.reason
     this.#context?.runInAsyncScope(this.#abort, this, reason)

@@ -31,14 +31,14 @@ type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
 const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget())
 
 /**
- * Responses of this turn of the event loop, each with its body behind it. Most bodies are read,
- * or have come, by its end.
+ * Responses and streams of this turn of the event loop, each with its body behind it. Most bodies are read, or have come, by
+ * its end.
  */
 let young: object[] = []
 
 /**
- * Watches the responses whose bodies aren't done at the end of the turn. Watching every response would take half of
- * the time that a small fetch takes beside its request.
+ * Watches those whose bodies aren't done at the end of the turn. Watching every response would take half of the time that a
+ * small fetch takes beside its request, and what was watched once survives the next scavenges.
  */
 function watchYoung(): void {
   const pairs = young
@@ -103,15 +103,17 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#decoder = new BodyDecoder(codings, this)
   }
 
-  /** When `response` is collected before the body was read, the body is given up. */
-  belongTo(response: object): void {
+  /** When `holder` is collected before the body was read, the body is given up. */
+  belongTo(holder: object): void {
     if (young.length === 0) originalSetImmediate(watchYoung)
-    young.push(response, this)
+    young.push(holder, this)
   }
 
   /** As {@link belongTo}, but watches at once, unless the body is done. */
   watch(holder: object): void {
     if (this.#owner === null || this.#collector !== null || this.#isWatched) return
+    // Once there is a stream, its Response may go.
+    if (this.#source !== null && !(holder instanceof ReadableStream)) return
     this.#isWatched = true
     forgotten.register(holder, this, this)
   }
@@ -249,7 +251,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#source = source
     const stream = source.open()
     this.#unwatch()
-    this.watch(stream)
+    this.belongTo(stream)
     return stream
   }
 

@@ -130,8 +130,9 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     this.#outgoing = new OutgoingMessages(this, settings.encoding)
     this.#incoming = new IncomingMessages(this, settings.maxReceived)
     if (parent !== null) {
-      this.#onParentCancelled = () => this.cancelWithStatus(Status.CANCELLED, 'Cancelled by parent call')
-      parent.on('cancelled', this.#onParentCancelled)
+      const onCancelled = (): void => this.cancelWithStatus(Status.CANCELLED, 'Cancelled by parent call')
+      this.#onParentCancelled = onCancelled
+      parent.on('cancelled', onCancelled)
     }
     if (deadline === Number.POSITIVE_INFINITY) return
     const delay = toDelay(deadline)

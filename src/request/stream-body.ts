@@ -41,6 +41,12 @@ function drain(stream: Readable): void {
   }
 }
 
+interface Watched {
+  readonly readable: Readable
+  readonly onError: (error: Error) => void
+  readonly onClose: () => void
+}
+
 /** The common part of all bodies that are streams: `watch()` reports a failure, whether the body is read or not. */
 abstract class WatchedBody implements StreamBody {
   readonly kind = 'stream'
@@ -53,8 +59,8 @@ abstract class WatchedBody implements StreamBody {
   /** The stream whose failure matters; null before there is one, and after it was given up. */
   #current: Readable | null = null
   #onBroken: ((error: Error) => void) | null = null
-  /** Removes the listeners of the stream that was adopted last. */
-  #unwatch: (() => void) | null = null
+  /** The stream that was adopted last, with our listeners; null once they are off. */
+  #watched: Watched | null = null
 
   abstract open(): Readable
 
@@ -100,14 +106,15 @@ abstract class WatchedBody implements StreamBody {
     // The listener stays: an `error` event without a listener would end the process.
     readable.on('error', onError)
     readable.on('close', onClose)
-    this.#unwatch = () => readable.off('error', onError).off('close', onClose)
+    this.#watched = { readable, onError, onClose }
     return readable
   }
 
   /** Leaves the adopted stream as it was before. */
   protected disown(): void {
-    this.#unwatch?.()
-    this.#unwatch = null
+    const watched = this.#watched
+    this.#watched = null
+    watched?.readable.off('error', watched.onError).off('close', watched.onClose)
   }
 
   #onGone(readable: Readable, error: Error | null): void {

@@ -58,6 +58,7 @@ export const GROUPS = {
     'docs/architecture.md',
     'docs/internals/node-http2.md',
     'docs/internals/undici.md',
+    'docs/internals/node-streams.md',
     'CONTRIBUTING.md',
   ],
 }

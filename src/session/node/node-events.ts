@@ -6,6 +6,7 @@
 
 import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
+import { Foreign } from '../../core/foreign.ts'
 import { noop } from '../../core/noop.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
@@ -28,17 +29,6 @@ export interface NodeStreamListener {
   onWantTrailers(): void
   onError(error: Error): void
   onClose(): void
-}
-
-/**
- * Its constructor returns the object that it is given, so that a subclass can put its private fields onto a foreign
- * object.
- */
-class Foreign {
-  constructor(foreign: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: that is the purpose
-    return foreign
-  }
 }
 
 /**

@@ -99,7 +99,7 @@ export interface LoadOptions {
   readonly isJson: boolean
   /** The share of responses that may have another status than 2xx and 3xx, from 0 to 1; null: any. */
   readonly mayFail: number | null
-  /** The file for HdrHistogram: its text of percentiles where the name ends with `.hgrm`, else its log; null for none. */
+  /** The file for HdrHistogram: a text of percentiles if its name ends with `.hgrm`, else a log; null for none. */
   readonly hdr: string | null
   /** The file for the chart; null for none. */
   readonly chart: string | null

@@ -13,12 +13,15 @@ const TICKS_PER_HALF_DISTANCE = 5
 const SUB_BUCKETS = 256
 const BUCKETS = 44
 
+/** Above the columns, which are as wide. */
+const HEAD = '       Value     Percentile TotalCount 1/(1-Percentile)'
+
 /** Milliseconds, with a row for each percentile on the way to 100 %. */
 export function toPercentileText(histogram: Histogram): string {
   const { max = 0, mean = 0, stddev = 0 } = histogram.toSummary() ?? {}
   const total = histogram.total
   return [
-    `${'Value'.padStart(12)} ${'Percentile'.padStart(14)} ${'TotalCount'.padStart(10)} ${'1/(1-Percentile)'.padStart(14)}\n`,
+    `${HEAD}\n`,
     ...toRows(histogram),
     `#[Mean    = ${toMs(mean)}, StdDeviation   = ${toMs(stddev)}]`,
     `#[Max     = ${toMs(max)}, Total count    = ${`${total}`.padStart(12)}]`,

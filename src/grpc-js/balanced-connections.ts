@@ -49,7 +49,7 @@ export class BalancedConnections implements Connections {
       // Addresses take turns: what counts is what they are working on now, and not how fast they have been.
       latencyWindow: 1,
       slowStart: 0,
-      // One that can't be reached is tried again after the back-off, and however many there are, the others get its calls.
+      // One that can't be reached is tried again after the back-off. However many there are, the others get its calls.
       ejectionTime: Math.max(1, parts.initialBackoff),
       maxEjectionTime: Math.max(1, parts.maxBackoff),
       maxEjectionPercent: 100,

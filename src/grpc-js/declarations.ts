@@ -48,8 +48,8 @@ export interface ChannelFactoryOptions {
   engine?: PoolOptions['engine']
 
   /**
-   * How many connections a target gets, at most; with `round_robin`, each of its addresses. Another one is opened while all have as many streams as the server
-   * allows. `null`: any number.
+   * How many connections a target gets, at most; with `round_robin`, each of its addresses. Another one is opened while
+   * all have as many streams as the server allows. `null`: any number.
    *
    * @default null
    */

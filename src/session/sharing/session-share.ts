@@ -278,8 +278,8 @@ export class SessionShare implements Session, Share {
   }
 
   /**
-   * A 421 to a request that names the origin is about the origin: it leaves all sessions of others. The call must not be
-   * sent again by one of these, so all shares stop before a set hears of one.
+   * A 421 to a request that names the origin is about the origin, which leaves all sessions of others. The call must
+   * not be sent again by one of these, so all shares stop before a set hears of one.
    *
    * A request with another authority, by its `host` for example, says nothing about its dispatcher's origin: only this
    * session isn't used any longer, as without `coalesce`.

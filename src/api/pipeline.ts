@@ -60,7 +60,7 @@ interface DuplexOwner {
 
 /** The duplex of the caller: its writable side is the request, its readable side what the caller's handler returns. */
 class PipelineDuplex extends Duplex {
-  /** Null once destroyed: since Node 24 the duplex may live on (docs/internals/node-streams.md), and the call must not. */
+  /** Null once destroyed: the duplex may live on (docs/internals/node-streams.md), and the call must not. */
   #owner: DuplexOwner | null
 
   constructor(owner: DuplexOwner, objectMode: boolean) {

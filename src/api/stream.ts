@@ -41,8 +41,8 @@ function toPrematureClose(): Error {
 }
 
 /**
- * The controller of a call, on what the call's factory was given. Not in a WeakMap: a scavenge of V8 keeps each value of a
- * WeakMap that lies in the old space, and so each call since the last one.
+ * The controller of a call, on what the call's factory was given. Not in a WeakMap: a scavenge of V8 keeps each value
+ * of a WeakMap that lies in the old space, and so each call since the last one.
  */
 class ControllerSlot extends Foreign {
   readonly #controller: DispatchController
@@ -63,8 +63,8 @@ export function findController(data: object): DispatchController | null {
 }
 
 /**
- * The way from a Writable's listeners to the handler, which ends with the call. Since Node 24 many a Writable lives until the
- * next full garbage collection (docs/internals/node-streams.md), and nothing of the call may live on with it.
+ * The way from a Writable's listeners to the handler, which ends with the call. Since Node 24 a Writable may live until
+ * the next full garbage collection (docs/internals/node-streams.md), and nothing of the call may live on with it.
  */
 class Link<TOpaque> {
   /** Null once the call has settled. */

@@ -5,9 +5,9 @@
  */
 
 /**
- * Makes a function of a listener. Of an object `addEventListener()` makes one itself, as a function literal that it assigns to
- * a property: V8 allocates those in the old space, where they keep the object until the next full garbage collection
- * (docs/internals/node-streams.md).
+ * Makes a function of a listener. Of an object `addEventListener()` makes one itself, as a function literal that it
+ * assigns to a property: V8 allocates those in the old space, where they keep the object until the next full garbage
+ * collection (docs/internals/node-streams.md).
  *
  * @returns what `removeEventListener()` takes as well
  */

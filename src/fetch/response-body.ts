@@ -31,14 +31,14 @@ type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
 const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget())
 
 /**
- * Responses and streams of this turn of the event loop, each with its body behind it. Most bodies are read, or have come, by
- * its end.
+ * Responses and streams of this turn of the event loop, each with its body behind it. Most bodies are read, or have
+ * come, by its end.
  */
 let young: object[] = []
 
 /**
- * Watches those whose bodies aren't done at the end of the turn. Watching every response would take half of the time that a
- * small fetch takes beside its request, and what was watched once survives the next scavenges.
+ * Watches those whose bodies aren't done at the end of the turn. Watching every response would take half of the time
+ * that a small fetch takes beside its request, and what was watched once survives the next scavenges.
  */
 function watchYoung(): void {
   const pairs = young

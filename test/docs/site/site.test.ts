@@ -202,7 +202,7 @@ describe.skipIf(isLacking)('the site', () => {
       ['OpenTelemetry', '/tracing'],
       ['REFUSED_STREAM', '/retries'],
       ['ECONNREFUSED', '/errors'],
-      ['axios', '/migrating'],
+      ['axios', '/migrating-axios'],
       ['HTTP/3', '/questions'],
       ['Lambda', '/questions'],
       ['Docker', '/questions'],

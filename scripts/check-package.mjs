@@ -47,7 +47,7 @@ const MEANT = [
 /** What `index.js` exports from. The names of chunks are made of what is in them. */
 const PART = /^dist\/parts\/[\w-]+\.js$/
 /** Bytes. */
-const MAX_TARBALL = 600_000
+const MAX_TARBALL = 615_000
 
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
@@ -60,7 +60,7 @@ const MAX_ENTRY = 25_000
 const CONNECT_PEERS = ['@bufbuild/protobuf', '@connectrpc/connect']
 
 /** What the command line may cost the tarball: bytes of gzip. */
-const MAX_CLI = 49_000
+const MAX_CLI = 59_000
 
 const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
 

@@ -1,6 +1,7 @@
-// CPU time of gRPC calls in this process: grpc-js' own channels beside those of dodici/grpc-js, interleaved. The server is a process of its own.
+// CPU time of gRPC calls in this process: grpc-js' own channels beside those of dodici/grpc-js, interleaved; and the cold start and memory of a
+// process that has one of them. The server is a process of its own.
 // Run as: npm run bench:grpc -- [rounds]
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -19,7 +20,8 @@ const TURNS = 50
 const script = fileURLToPath(new URL('../test/interop/children/grpc-js-server.mjs', import.meta.url))
 const server = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
 const [line] = await once(createInterface({ input: server.stdout }), 'line')
-const target = `127.0.0.1:${line.split(' ')[1]}`
+const port = line.split(' ')[1]
+const target = `127.0.0.1:${port}`
 
 /** @param {Buffer} bytes */
 const same = (bytes) => bytes
@@ -111,5 +113,28 @@ for (const row of Object.values(table)) {
   row['wire : grpc-js'] = Math.round(((row.wire ?? 0) / own) * 100) / 100
 }
 console.table(table)
+
+/** @param {number} value */
+const toTenths = (value) => Math.round(value * 10) / 10
+
+/** @type {Record<string, Record<string, number>>} */
+const alone = {}
+const lonely = fileURLToPath(new URL('grpc/alone.mjs', import.meta.url))
+for (let round = 0; round < rounds; round++) {
+  for (const name of Object.keys(CLIENTS)) {
+    const out = execFileSync(process.execPath, [lonely, name, port], { encoding: 'utf8' })
+    /** @type {{ firstResponse: number, cpu: number, memory: number }} */
+    const { firstResponse, cpu, memory } = JSON.parse(out)
+    const best = alone[name] ?? {}
+    alone[name] = best
+    for (const [what, value] of Object.entries({
+      'ms to the first response': firstResponse,
+      'CPU ms until then': cpu,
+      'MiB after 5,000 calls': memory,
+    }))
+      best[what] = Math.min(best[what] ?? Number.POSITIVE_INFINITY, toTenths(value))
+  }
+}
+console.table(alone)
 for (const client of Object.values(CLIENTS)) client.close()
 server.kill()

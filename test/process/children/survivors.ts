@@ -5,10 +5,13 @@ import { Worker } from 'node:worker_threads'
 import { fetch, Pool, setGlobalDispatcher } from '../../../src/index.ts'
 import { report } from './report.ts'
 
-const CALLS = 400
+const CALLS = 500
+
+/** What is measured so often; the least counts, since tables of Node's and of V8's grow meanwhile. */
+const TIMES = 3
 
 /** Enough for the code that runs once, and for the tables that grow. */
-const WARM_UP = 150
+const WARM_UP = 500
 
 /** A thread has a heap of its own. */
 const SERVER = `
@@ -58,10 +61,6 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   async 'fetch() with an AbortSignal'() {
     await (await fetch(origin, { signal: new AbortController().signal })).text()
   },
-  async 'a reader of fetch()'() {
-    const reader = (await fetch(origin)).body?.getReader()
-    while ((await reader?.read())?.done === false);
-  },
 }
 
 /** Bytes in use behind a scavenge, which is all that the calls before it have met. */
@@ -73,10 +72,14 @@ function toScavenged(): number {
 const survivors: Record<string, number> = {}
 for (const [name, call] of Object.entries(calls)) {
   for (let i = 0; i < WARM_UP; i++) await call()
-  globalThis.gc?.()
-  const before = toScavenged()
-  for (let i = 0; i < CALLS; i++) await call()
-  survivors[name] = Math.round((toScavenged() - before) / CALLS)
+  let least = Number.POSITIVE_INFINITY
+  for (let time = 0; time < TIMES; time++) {
+    globalThis.gc?.()
+    const before = toScavenged()
+    for (let i = 0; i < CALLS; i++) await call()
+    least = Math.min(least, Math.round((toScavenged() - before) / CALLS))
+  }
+  survivors[name] = least
 }
 report({ survivors })
 await pool.destroy()

@@ -84,7 +84,7 @@ describe.each(ENGINES)('a server that sends ORIGIN, on engine %s', (engine) => {
 
   it.each<{ what: string; toPieces: (toOrigin: Rig['toOrigin']) => Pieces; connections: number }>([
     {
-      // H2O writes these three at once, as its response to the client's preface.
+      // A server may write these three at once, before the first response.
       what: 'in one piece with SETTINGS and WINDOW_UPDATE',
       toPieces: (toOrigin) => [Buffer.concat([SETTINGS, CREDIT, toAll(toOrigin)])],
       connections: 1,

@@ -3,7 +3,7 @@
  * server stops for a second, and with a second worker.
  */
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { linesOf, outputOf, stop } from '../scripts/processes.mjs'
 import { cores, directory, start } from './e2e/children.mjs'
+import { percentile } from './e2e/load.mjs'
 import { toSpread } from './e2e/print.mjs'
 import { describeMachine, nghttpdVersion, startProgram } from './e2e/servers.mjs'
 
@@ -19,9 +20,10 @@ taskset and two cores.
 
   node bench/load.mjs
   --parts NAMES    h2load, delay, pause, workers (default: all)
-  --rounds N       rounds of h2load and of workers, each with both sides in turn (default: 5)
-  --requests N     requests of each measurement of h2load and of workers (default: 300000)
-  --seconds N      how long parts delay and pause last (default: 10)
+  --rounds N       rounds of h2load, delay and workers, each with both sides in turn (default: 5)
+  --requests N     requests of each measurement of h2load (default: 1000000: a shorter one measures how V8 warms up)
+                   and of workers (default: 300000)
+  --seconds N      how long each measurement of parts delay and pause lasts (default: 10)
   --node FILE      the Node that runs dodici load (default: this one)
 `
 
@@ -34,7 +36,7 @@ const DELAY = 50
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
-/** @typedef {{ node: string, rounds: number, requests: number, seconds: number }} Setting */
+/** @typedef {{ node: string, rounds: number, requests: number | null, seconds: number }} Setting */
 /** @typedef {Record<'p50' | 'p90' | 'p99' | 'max', number>} Latency */
 
 /** @param {number} value */
@@ -48,6 +50,16 @@ const toMs = (value) => value.toLocaleString('en', { minimumFractionDigits: 2, m
  */
 async function load({ node }, args, on) {
   return JSON.parse(await outputOf(start('client', node, [cli, 'load', '--json', ...args], {}, on), TIMEOUT))
+}
+
+/** What h2load's log says of each response, in milliseconds. @param {readonly string[]} args */
+async function latenciesOfH2load(args) {
+  const log = join(directory, 'h2load.log')
+  rmSync(log, { force: true })
+  const whole = ['-c', '1', '-m', `${STREAMS}`, '-t', '1', '--log-file', log, ...args]
+  await outputOf(start('client', 'h2load', whole), TIMEOUT)
+  const lines = readFileSync(log, 'utf8').trim().split('\n')
+  return Float64Array.from(lines, (line) => Number(line.split('\t')[2]) / 1_000)
 }
 
 async function startNghttpd() {
@@ -75,7 +87,7 @@ const PARTS = {
     const { child, url } = await startNghttpd()
     /** @type {[own: number, theirs: number][]} */
     const pairs = []
-    const counts = ['-c', '1', '-m', `${STREAMS}`, '-n', `${setting.requests}`]
+    const counts = ['-c', '1', '-m', `${STREAMS}`, '-n', `${setting.requests ?? 1_000_000}`]
     for (let round = 0; round < setting.rounds; round++) {
       const said = await outputOf(start('client', 'h2load', ['-t', '1', ...counts, url]), TIMEOUT)
       const theirs = Number(/finished in [^,]+, ([\d.]+) req\/s/.exec(said)?.[1])
@@ -94,15 +106,40 @@ const PARTS = {
 
   async delay(setting) {
     const { child, lines, url } = await startScript('delay-server.mjs', `${DELAY}`)
-    const { latency } = await load(setting, ['-r', '200', '-D', `${setting.seconds}`, url])
+    const shares = { p50: 0.5, p90: 0.9, p99: 0.99 }
+    /** @type {Record<keyof typeof shares, [own: number, theirs: number][]>} */
+    const pairs = { p50: [], p90: [], p99: [] }
+    for (let round = 0; round < setting.rounds; round++) {
+      const theirs = await latenciesOfH2load(['--rps', '200', '-D', `${setting.seconds}`, url])
+      const { latency } = await load(setting, ['-r', '200', '-D', `${setting.seconds}`, url])
+      for (const share of /** @type {const} */ (['p50', 'p90', 'p99']))
+        pairs[share].push([latency[share], percentile(theirs, shares[share])])
+    }
     child.stdin?.end()
     const { value = '' } = await lines.next()
-    /** @type {Latency} */
+    /** @type {Record<string, number>} */
     const server = JSON.parse(value)
-    for (const share of /** @type {const} */ (['p50', 'p99'])) {
-      console.log(`| ${share}, the server's own, ms | ${toMs(server[share])} |`)
-      const ratio = (latency[share] / server[share]).toFixed(3)
-      console.log(`| ${share}, dodici load, ms | ${toMs(latency[share])} (× ${ratio}) |`)
+    for (const [share, list] of Object.entries(pairs)) {
+      if (server[share] !== undefined)
+        console.log(`| ${share}, the server's own, ms | ${toMs(server[share])} |`)
+      console.log(
+        `| ${share}, h2load, ms | ${toSpread(
+          list.map(([, theirs]) => theirs),
+          2,
+        )} |`,
+      )
+      console.log(
+        `| ${share}, dodici load, ms | ${toSpread(
+          list.map(([own]) => own),
+          2,
+        )} |`,
+      )
+      console.log(
+        `| ${share}, dodici load ÷ h2load | ${toSpread(
+          list.map(([own, theirs]) => own / theirs),
+          3,
+        )} |`,
+      )
     }
   },
 
@@ -123,7 +160,17 @@ const PARTS = {
 
   async workers(setting) {
     const { child, url } = await startScript('fields-server.mjs')
-    const args = ['-c', '8', '-m', `${STREAMS}`, '-n', `${setting.requests}`, '--warm-up', '2s', url]
+    const args = [
+      '-c',
+      '8',
+      '-m',
+      `${STREAMS}`,
+      '-n',
+      `${setting.requests ?? 300_000}`,
+      '--warm-up',
+      '2s',
+      url,
+    ]
     /** @type {number[][]} */
     const [one, two] = [[], []]
     for (let round = 0; round < setting.rounds; round++)
@@ -149,7 +196,7 @@ await runMain(async () => {
   const setting = {
     node: options.text('node') ?? process.execPath,
     rounds: options.count('rounds', 5),
-    requests: options.count('requests', 300_000),
+    requests: options.text('requests') === undefined ? null : options.count('requests', 1),
     seconds: options.count('seconds', 10),
   }
   if (nghttpdVersion === null) throw new UsageError('nghttpd is not installed')

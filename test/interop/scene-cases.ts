@@ -76,6 +76,24 @@ async function* toPieces(body: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE)
 }
 
+/** Sends a body that isn't read, and yields the response. @param pieces Infinity: all of them; else the body never ends */
+async function postEarly(client: Client, body: Buffer, pieces: number): Promise<string> {
+  if (pieces === Number.POSITIVE_INFINITY) return await post(client, '/early', toPieces(body))
+  let release = (): void => {}
+  const response = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  async function* toBeginning(): AsyncGenerator<Buffer> {
+    yield* toPieces(body.subarray(0, pieces * PIECE))
+    await response
+  }
+  try {
+    return await post(client, '/early', toBeginning())
+  } finally {
+    release()
+  }
+}
+
 /** @param test adds tests to those that each server has */
 export function describeScene(name: SceneServerName, test: (rig: SceneRig) => void = () => {}): void {
   describe.skipIf(lacksScene(name))(name, () => {
@@ -100,6 +118,14 @@ export function describeScene(name: SceneServerName, test: (rig: SceneRig) => vo
  * frame of each of several bodies, and Tomcat counts small DATA frames as overhead.
  */
 const NOT_FOR_NODE: readonly SceneServerName[] = ['Undertow', 'Tomcat']
+
+/**
+ * Pieces of each body that isn't read; Infinity without an entry. Jetty ends a connection that brings more than 128
+ * useless frames in a second (WindowRateControl), and DATA of a stream that it has reset is one. A client can't know of
+ * the reset before it comes, and Jetty's windows let it send 33 frames of each body until then: 330 of ten bodies. Of
+ * four pieces each there are 80 at most, where engine node cuts each in two, and ten RST_STREAM.
+ */
+const EARLY_PIECES: Partial<Record<SceneServerName, number>> = { Jetty: 4 }
 
 function addCases(rig: SceneRig, name: SceneServerName): void {
   it('responds to 300 GETs and POSTs at once', async () => {
@@ -130,11 +156,14 @@ function addCases(rig: SceneRig, name: SceneServerName): void {
   it('responds before it has read a body, and goes on with others', async () => {
     const client = rig.toClient()
     const body = toBytes(LARGE)
-    const early = Array.from({ length: 10 }, () => post(client, '/early', toPieces(body)))
+    const pieces = EARLY_PIECES[name] ?? Number.POSITIVE_INFINITY
+    const early = Array.from({ length: 10 }, () => postEarly(client, body, pieces))
     const others = Array.from({ length: 10 }, () => comesDown(client, 20_000))
     expect(new Set(await Promise.all(early))).toEqual(new Set(['413 too much']))
     expect(new Set(await Promise.all(others))).toEqual(new Set([true]))
-    expect(await post(client, '/up', body)).toBe(`200 ${toSum(body)}`)
+    // Undertow may keep the connection window that unread bodies took.
+    const next = name === 'Undertow' ? rig.toClient() : client
+    expect(await post(next, '/up', body)).toBe(`200 ${toSum(body)}`)
     expect(client.stats).toMatchObject({ running: 0, size: 0 })
   })
 }

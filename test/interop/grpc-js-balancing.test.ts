@@ -6,9 +6,9 @@
 import { once } from 'node:events'
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import { createSecureServer, createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { listenOnFree } from '../support/servers/free-port.ts'
 import { toCertificate } from '../support/servers/server.ts'
 import { OURS, TestClient, TRANSPORTS } from './grpc-js-rig.ts'
 
@@ -68,9 +68,8 @@ class Target {
   }
 
   async comeBack(host = '127.0.0.1', port = this.port): Promise<this> {
-    this.#server.listen(port, host)
-    await once(this.#server, 'listening')
-    this.port = (this.#server.address() as AddressInfo).port
+    if (port !== 0) await once(this.#server.listen(port, host), 'listening')
+    this.port = port === 0 ? await listenOnFree(this.#server, host) : port
     return this
   }
 

@@ -3,13 +3,13 @@
 import { once } from 'node:events'
 import { createSecureServer } from 'node:http2'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { SpanStatusCode } from '@opentelemetry/api'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FallbackDispatcher } from '../../types/index.ts'
 import { toAgent } from '../support/clients/agents.ts'
+import { listenOnFree } from '../support/servers/free-port.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 import { startTracedServer } from './opentelemetry-servers.ts'
 import { startTracing, toTraceparent } from './opentelemetry-tracing.ts'
@@ -59,9 +59,7 @@ describe('the span of a request to an origin that now speaks only HTTP/1.1', () 
     const tracing = startTracing()
     const { private: key, cert: ca } = await toCertificate()
     const before = createSecureServer({ key, cert: ca }, (_request, response) => void response.end('before'))
-    before.listen(0, '127.0.0.1')
-    await once(before, 'listening')
-    const { port } = before.address() as AddressInfo
+    const port = await listenOnFree(before)
     const origin = `https://localhost:${port}`
     const agent = toAgent({ h2c: false, connect: { ca } })
     const disconnected = once(agent, 'disconnect')

@@ -14,6 +14,7 @@ import type { ClientOptions, Connector } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { listenOnFree } from '../support/servers/free-port.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -51,8 +52,8 @@ async function startTls(options: SecureServerOptions, port = 0) {
     const socket = stream.session?.socket as TLSSocket
     stream.end(String(handshakes.find((each) => each.socket.remotePort === socket.remotePort)?.peer))
   })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  if (port === 0) await listenOnFree(server)
+  else await once(server.listen(port, '127.0.0.1'), 'listening')
   const stop = async (): Promise<void> => {
     for (const { socket } of handshakes) socket.destroy()
     for (const session of sessions) session.destroy()

@@ -3,9 +3,10 @@
 import type { RemoteInfo, Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import type { AddressInfo, Server, Socket as TcpSocket } from 'node:net'
+import type { Server, Socket as TcpSocket } from 'node:net'
 import { createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 
 export type RecordType = 'A' | 'AAAA' | 'SRV'
 
@@ -53,10 +54,10 @@ export class DnsServer {
   /** Starts one that ends with the test. */
   static async start(): Promise<DnsServer> {
     const tcp = createServer()
-    tcp.listen(0, '127.0.0.1')
-    await once(tcp, 'listening')
+    // A resolver's socket may have any port of those that the operating system chooses.
+    const port = await listenOnFree(tcp)
     const udp = createSocket('udp4')
-    udp.bind((tcp.address() as AddressInfo).port, '127.0.0.1')
+    udp.bind(port, '127.0.0.1')
     await once(udp, 'listening')
     const server = new DnsServer(udp, tcp)
     onTestFinished(() => server.stop())

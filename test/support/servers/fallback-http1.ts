@@ -8,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket, TlsOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 import { toCertificate } from './server.ts'
 
 /** One handshake, as the server saw it. */
@@ -89,9 +90,8 @@ export async function startHttp1(
     requests.push({ method, url, rawHeaders, body, socket, isAuthorized: socket.authorized === true, peer })
     listener(request, response)
   })
-  if (path === undefined) server.listen(0, '127.0.0.1')
-  else server.listen(path)
-  await once(server, 'listening')
+  if (path === undefined) await listenOnFree(server)
+  else await once(server.listen(path), 'listening')
   onTestFinished(() => stop(server, sockets))
   const port = path === undefined ? (server.address() as AddressInfo).port : 443
   const host = path === undefined ? `${tls ? 'localhost' : '127.0.0.1'}:${port}` : 'localhost'

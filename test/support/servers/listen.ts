@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 
 /** What a listening server is to a test that looks at its sockets. */
 export interface SocketServer {
@@ -24,8 +25,8 @@ export async function listen(server: Server, host = '127.0.0.1', port = 0): Prom
     socket.on('error', ignore)
   })
   server.on('tlsClientError', ignore)
-  server.listen(port, host)
-  await once(server, 'listening')
+  if (port === 0) await listenOnFree(server, host)
+  else await once(server.listen(port, host), 'listening')
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()
     const closed = once(server, 'close')

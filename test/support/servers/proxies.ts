@@ -8,10 +8,11 @@ import type {
 } from 'node:http2'
 import { createSecureServer } from 'node:http2'
 import { createServer as createHttps } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { connect, createServer as createTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 import { toCertificate } from './server.ts'
 
 /** A proxy of the test's own. */
@@ -39,7 +40,7 @@ const open = new Set<Duplex>()
 async function listenOn(
   host: string,
 
-  server: { listen(port: number, host: string): unknown; address(): unknown } & NodeJS.EventEmitter,
+  server: Parameters<typeof listenOnFree>[0],
 ) {
   const sockets = new Set<Socket>()
   let connections = 0
@@ -48,8 +49,7 @@ async function listenOn(
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
   })
-  server.listen(0, host)
-  await once(server, 'listening')
+  const port = await listenOnFree(server, host)
   const cut = (): void => {
     for (const socket of sockets) socket.destroy()
   }
@@ -57,7 +57,6 @@ async function listenOn(
     cut()
     ;(server as Server).close()
   })
-  const { port } = server.address() as AddressInfo
   return { port, cut, connections: () => connections }
 }
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 
 /** One address with several servers behind it. */
 export interface Relay {
@@ -36,15 +37,13 @@ export async function startRelay(): Promise<Relay> {
     }
     client.resetAndDestroy()
   })
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
+  relay.port = await listenOnFree(listener)
   onTestFinished(async () => {
     const closed = once(listener, 'close')
     listener.close()
     for (const socket of sockets) socket.destroy()
     await closed
   })
-  relay.port = (listener.address() as AddressInfo).port
   return relay
 }
 

@@ -3,6 +3,7 @@ import http2, { type Http2Server, type ServerHttp2Session, type ServerHttp2Strea
 import type { AddressInfo } from 'node:net'
 import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 
 export type StreamListener = (stream: ServerHttp2Stream, headers: http2.IncomingHttpHeaders) => void
 
@@ -69,9 +70,8 @@ export async function startServer(
     stream.on('error', ignore)
     onStream(stream, headers)
   })
-  if (path === undefined) server.listen(0, '127.0.0.1')
-  else server.listen(path)
-  await once(server, 'listening')
+  if (path === undefined) await listenOnFree(server)
+  else await once(server.listen(path), 'listening')
   onTestFinished(() => stopServer(server, sessions))
   const address = server.address() as AddressInfo | string
   const host =

@@ -3,11 +3,12 @@
 import { once } from 'node:events'
 import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import http2 from 'node:http2'
-import type { AddressInfo, LookupFunction, Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import { createSecureContext } from 'node:tls'
 import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 
 /** A certificate that is its own authority. */
 export interface NamesCertificate {
@@ -111,9 +112,8 @@ export async function startNames(options: NamesOptions): Promise<NamesServer> {
   const sockets: TLSSocket[] = []
   server.on('secureConnection', (socket: TLSSocket) => sockets.push(socket))
   server.on('sessionError', ignore)
-  server.listen(asked, host)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  if (asked !== 0) await once(server.listen(asked, host), 'listening')
+  const port = asked === 0 ? await listenOnFree(server, host) : asked
   const toOrigin = (name: string): string => `https://${name}:${port}`
   server.on('session', (session) => {
     sessions.push(session)

@@ -1,15 +1,15 @@
 /** Proxies whose tunnels do what a test says, by each protocol. Any name leads to the loopback address. */
 
-import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import { createSecureServer } from 'node:http2'
 import { createServer as createHttps } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { connect, createServer as createTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
+import { listenOnFree } from './free-port.ts'
 import { toCertificate } from './server.ts'
 
 export const KINDS = ['HTTP/1.1', 'HTTP/1.1 over TLS', 'HTTP/2', 'SOCKS5'] as const
@@ -137,13 +137,11 @@ export async function startTunnelProxy(
   const server = makers[kind]() as Server
   server.on('tlsClientError', ignore)
   server.on('connection', (socket: Socket) => connections.push(socket.on('error', ignore)))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenOnFree(server)
   onTestFinished(() => {
     for (const socket of connections) socket.destroy()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   const scheme = kind === 'SOCKS5' ? 'socks5' : kind === 'HTTP/1.1' ? 'http' : 'https'
   return {
     ...{ uri: `${scheme}://localhost:${port}`, ca: cert, asked, connections, sessions },

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConnectTimeoutError } from '../../../../src/errors/errors.ts'
 import { Dialer } from '../../../../src/session/connect/dialer.ts'
 import { FakeClock } from '../../../support/clocks/fake-clock.ts'
+import { findFreePort } from '../../../support/servers/free-port.ts'
 import { listen } from '../../../support/servers/listen.ts'
 import { toCertificate } from '../../../support/servers/server.ts'
 import { NotedResults, toTarget } from './connect-scene.ts'
@@ -41,7 +42,7 @@ async function serve(family: Family, manner: Manner, port: number) {
 
 /** A name whose first address has this manner, and whose second one another. 1,000 ms to connect. */
 async function start(first: [Family, Manner], second: [Family, Manner] | null, connectTimeout = 1_000) {
-  const one = await serve(...first, 0)
+  const one = await serve(...first, await findFreePort())
   const other = second === null || second[1] === 'refuses' ? null : await serve(...second, one.port)
   const found: LookupAddress[] = [first, ...(second === null ? [] : [second])].map(
     ([family]) => ADDRESSES[family],

@@ -20,8 +20,8 @@ import { startReplicas } from '../support/servers/replicas.ts'
 // Pauses of seconds are what this is about.
 vi.mock('../../src/core/clock.ts', async (load) => {
   const original = await load<typeof import('../../src/core/clock.ts')>()
-  const { FastClock } = await import('../support/clocks/fast-clock.ts')
-  return { ...original, systemClock: new FastClock(original.systemClock, 10) }
+  const { PacedClock } = await import('../support/clocks/paced-clock.ts')
+  return { ...original, systemClock: new PacedClock(original.systemClock, 10) }
 })
 
 const GET = { path: '/', method: 'GET' } as const

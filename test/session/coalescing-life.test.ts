@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { createServer } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, fetch as fetchByDodici, install, Pool, uninstall } from '../../src/index.ts'
 import { MISDIRECTED_AGE } from '../../src/session/sharing/misdirected-origins.ts'
 import { SessionBroker } from '../../src/session/sharing/session-broker.ts'
@@ -14,6 +14,16 @@ import type { NamesServer } from '../support/servers/shared-names.ts'
 import { startNames, toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
 import type { Rig } from './coalescing-rig.ts'
 import { ask, dispatch, HERE, NAMES, nextTurn, toRig } from './coalescing-rig.ts'
+
+/**
+ * Ten times as slow: on a busy machine the first handshake may take a second, for which the other origins would wait no longer
+ * (a test below has that limit, by a clock of its own).
+ */
+vi.mock('../../src/core/clock.ts', async (load) => {
+  const original = await load<typeof import('../../src/core/clock.ts')>()
+  const { PacedClock } = await import('../support/clocks/paced-clock.ts')
+  return { ...original, systemClock: new PacedClock(original.systemClock, 0.1) }
+})
 
 function finish({ held }: NamesServer): void {
   for (const stream of held.splice(0)) {

@@ -2,12 +2,22 @@ import { once } from 'node:events'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { connect as connectTls, createSecureContext } from 'node:tls'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { AgentOptions, ConnectTlsOptions, DispatchOptions } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { NamesOptions, NamesServer } from '../support/servers/shared-names.ts'
 import { startNames, toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
+
+/**
+ * Ten times as slow: on a busy machine the first handshake may take a second, for which the other origins would wait no longer
+ * (coalescing-life.test.ts has that limit).
+ */
+vi.mock('../../src/core/clock.ts', async (load) => {
+  const original = await load<typeof import('../../src/core/clock.ts')>()
+  const { PacedClock } = await import('../support/clocks/paced-clock.ts')
+  return { ...original, systemClock: new PacedClock(original.systemClock, 0.1) }
+})
 
 const NAMES = Array.from({ length: 20 }, (_, i) => `o${i}.a.test`)
 const HERE = { '*': ['127.0.0.1'] }

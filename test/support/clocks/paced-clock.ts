@@ -1,10 +1,10 @@
 import type { Alarm, Clock, OnAlarm } from '../../../src/core/clock.ts'
 
 /**
- * A real clock on which time passes faster: for whole clients, over real sockets, whose pauses take seconds. A test puts
- * it in the place of `systemClock` by `vi.mock()`.
+ * A real clock on which time passes faster, for whole clients, over real sockets, whose pauses take seconds; or slower, where a pause of
+ * a busy machine must not pass for one of a peer. A test puts it in the place of `systemClock` by `vi.mock()`.
  */
-export class FastClock implements Clock {
+export class PacedClock implements Clock {
   readonly #clock: Clock
   readonly #factor: number
 

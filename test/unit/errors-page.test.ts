@@ -24,7 +24,7 @@ describe('docs/errors.md', () => {
   })
 
   it('names each class that is undici’s alone', () => {
-    const [, section = ''] = page.split('## Classes of undici alone')
+    const [, section = ''] = page.split('## Classes that only undici throws')
     const named = [...section.matchAll(/`(\w+)`/g)]
       .map(([, name = '']) => name)
       .filter((name) => name !== 'errors')

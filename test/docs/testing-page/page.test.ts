@@ -36,7 +36,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   '/push': 'UND_ERR_SOCKET',
   '/chat': 'echoed',
   'TLS that fails': 'ALERT_HANDSHAKE_FAILURE',
-  'Sockets that speak no HTTP/2': 'UND_ERR_SOCKET',
+  "Sockets that don't speak HTTP/2": 'UND_ERR_SOCKET',
 }
 
 /** Runs a snippet, as far as it is: what it doesn't declare are `server` and `agent`. */

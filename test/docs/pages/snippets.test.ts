@@ -26,6 +26,9 @@ const SNIPPETS = SNIPPET_PAGES.flatMap((page) =>
 const RUN = SNIPPETS.filter(({ info }) => info.startsWith('run'))
 const PARTS = RUN.filter(({ info }) => info !== 'run')
 const NEEDY = SNIPPETS.filter(({ info }) => info.startsWith('needs: '))
+const RECIPES = RUN.filter(({ page }) => page === 'docs/recipes.md')
+/** A response doesn't show whether its name was looked up in a cache, by dns(). */
+const COMPOSED = RECIPES.filter(({ code }) => /interceptors\.(?!dns)\w+\(/.test(code))
 
 let folder = ''
 let serve: Serve
@@ -131,6 +134,31 @@ describe('the snippets', () => {
     ).toEqual([])
   })
 
+  it('of docs/recipes.md run for each row of its table', () => {
+    const rows = [...readRepository('docs/recipes.md').matchAll(/^\| \[[^\]]+\]\(#([\w-]+)\) \|/gm)]
+    const headings = RECIPES.map(({ heading }) => heading.toLowerCase().replaceAll(' ', '-'))
+    expect(rows.length).toBeGreaterThan(10)
+    expect(rows.map(([, anchor]) => anchor)).toEqual([...new Set(headings)])
+  })
+
+  it.each([
+    'docs/start.md',
+    'docs/api.md',
+  ])('%s says which interceptor does what request() does not', (page) => {
+    const rows = [
+      ...readRepository('docs/recipes.md').matchAll(/\]\((#[\w-]+)\) \| `interceptors\.(\w+)\(\)`/g),
+    ]
+    const named = rows.filter(([, anchor = '', name = '']) =>
+      new RegExp(`\\[\`(interceptors\\.)?${name}\\(\\)\`\\]\\(recipes\\.md${anchor}\\)`).test(
+        readRepository(page),
+      ),
+    )
+    const names = named.map(([, , name]) => name)
+    expect(names).toEqual(
+      expect.arrayContaining(['retry', 'redirect', 'decompress', 'responseError', 'cache']),
+    )
+  })
+
   it.each(PARTS)('$page:$line: the page says what stands ahead of it, $info', ({ page, info }) => {
     expect(readRepository(page)).toContain(`\`${info.slice('run '.length)}\``)
   })
@@ -144,6 +172,12 @@ describe.concurrent('beside npx dodici serve', () => {
     const code = language === 'ts' ? ts.transpile(program, COMPILER_OPTIONS) : program
     const outcome = await play(`${page.replaceAll('/', '-')}-${line}`, code)
     expect(outcome).toMatchObject({ code: 0, ...(prints === null ? {} : { stdout: prints }) })
+  })
+
+  it.each(COMPOSED)('$page:$line prints something else without its interceptor', async (snippet) => {
+    const without = toProgram(snippet).replace(/interceptors\.\w+\(.*\)\)/, '(dispatch) => dispatch)')
+    expect(without).not.toBe(toProgram(snippet))
+    expect((await play(`without-${snippet.line}`, without)).stdout).not.toBe(toPrints(snippet))
   })
 
   it('another text than the page has would be noticed, and so would a failure', async () => {

@@ -120,16 +120,18 @@ function toHandle(socket: object): SocketHandle | null {
   return (socket as { readonly _handle?: SocketHandle | null })._handle ?? null
 }
 
-/** Duplexes over which node:http2 may run all the same. */
-const permitted = new WeakSet<object>()
+/**
+ * The mark of a Duplex over which node:http2 may run all the same. A registered symbol: in the package, the command line
+ * has a copy of this file.
+ */
+const kPermitted = Symbol.for('dodici.permitNodeEngine')
 
 /**
  * Lets engine 'node' run over a Duplex. For `dodici URL` alone, which has to stand between the engine and the socket:
  * it is a process of one request, and its user has asked for that engine.
  */
 export function permitNodeEngine<TDuplex extends object>(duplex: TDuplex): TDuplex {
-  permitted.add(duplex)
-  return duplex
+  return Object.assign(duplex, { [kPermitted]: true })
 }
 
 /**
@@ -138,7 +140,7 @@ export function permitNodeEngine<TDuplex extends object>(duplex: TDuplex): TDupl
  * safe.
  */
 export function mayRunNodeEngine(socket: unknown): boolean {
-  if (!(socket instanceof NodeSocket)) return permitted.has(Object(socket))
+  if (!(socket instanceof NodeSocket)) return kPermitted in Object(socket)
   return RUNTIME !== 'Node.js' || socket.destroyed || toHandle(socket)?.isStreamBase === true
 }
 

@@ -59,8 +59,8 @@ const MAX_ENTRY = 25_000
 /** The peers of `dodici/connect`. */
 const CONNECT_PEERS = ['@bufbuild/protobuf', '@connectrpc/connect']
 
-/** What the command line may cost the tarball: bytes of gzip. */
-const MAX_CLI = 59_000
+/** What the command line may cost the tarball: bytes of gzip. 1,500 of them rehearse a call, so that its times are the network's. */
+const MAX_CLI = 61_000
 
 const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
 

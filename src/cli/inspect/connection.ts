@@ -5,12 +5,12 @@
  */
 
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions } from '../../../types/client.ts'
 import type { Client, ProxyAgent } from '../../index.ts'
 import { permitNodeEngine } from '../../session/connect/socket.ts'
 import { EXIT } from '../cli-error.ts'
-import type { DialFacts, OnStep } from './dial.ts'
+import type { DialFacts, DialTarget, OnStep, OpenSocket } from './dial.ts'
 import { ALPN_PROTOCOLS, checkTls, dial, noteTls, settle } from './dial.ts'
 import { ConnectFailure } from './failure.ts'
 import type { Plan } from './plan.ts'
@@ -26,6 +26,7 @@ export interface ConnectionWatch {
   readonly onDial: () => void
   /** Settles when more frames may be shown; null: now. */
   readonly room: () => Promise<void> | null
+  readonly open: OpenSocket
 }
 
 /** Opens a socket. @throws ConnectFailure */
@@ -40,8 +41,9 @@ export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<
   const { engine, proxy, target, trust } = plan
   const options = { engine, fallback: null, replaySafe: false } as const
   if (proxy === null) {
+    const to = toDialTarget(plan)
     const connect = toConnector(plan, watch, (_asked, signal) =>
-      dial(toDialTarget(plan), watch.facts, watch.onStep, signal),
+      dial(to, watch.open, watch.facts, watch.onStep, signal),
     )
     return new Client(target.url.origin, { ...options, connect })
   }
@@ -61,7 +63,7 @@ export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<
   })
 }
 
-function toDialTarget({ target: { url }, resolve, trust, unixSocket }: Plan): Parameters<typeof dial>[0] {
+function toDialTarget({ target: { url }, resolve, trust, unixSocket }: Plan): DialTarget {
   const isTls = url.protocol === 'https:'
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
   const hostname = url.hostname.replace(/^\[(.+)\]$/, '$1')
@@ -72,6 +74,7 @@ function toDialTarget({ target: { url }, resolve, trust, unixSocket }: Plan): Pa
     addresses: resolve.get(`${url.hostname}:${port}`) ?? null,
     trust,
     unixSocket,
+    secureContext: isTls ? createSecureContext(trust) : undefined,
   }
 }
 

@@ -7,7 +7,7 @@
 import { lookup } from 'node:dns/promises'
 import type { LookupFunction, Socket } from 'node:net'
 import { connect as connectSocket, isIP } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
 import { EXIT } from '../cli-error.ts'
 import type { TrustOptions } from '../request-options.ts'
@@ -26,7 +26,17 @@ export interface DialTarget {
   /** A path in place of an address; null for none. */
   readonly unixSocket: string | null
   readonly trust: TrustOptions
+  /** That of `trust`. Made ahead of the connection: to read all certificates of a system takes longer than a handshake. */
+  readonly secureContext: SecureContext | undefined
 }
+
+/** Opens the socket below TLS. @throws ConnectFailure */
+export type OpenSocket = (
+  target: DialTarget,
+  facts: DialFacts,
+  onStep: OnStep,
+  signal: AbortSignal,
+) => Promise<Socket>
 
 /** What the steps have found. All durations are in milliseconds. Null: the step wasn't made, or hasn't ended. */
 export interface DialFacts {
@@ -63,11 +73,13 @@ export function toNoFacts(): DialFacts {
 /**
  * Connects directly.
  *
+ * @param open see {@link openSocket}
  * @param signal ends it
  * @throws ConnectFailure
  */
 export async function dial(
   target: DialTarget,
+  open: OpenSocket,
   facts: DialFacts,
   onStep: OnStep,
   signal: AbortSignal,
@@ -76,7 +88,8 @@ export async function dial(
   return target.isTls ? secure(target, socket, facts, onStep, signal) : socket
 }
 
-async function open(
+/** Over TCP, or over the socket of a path. @throws ConnectFailure */
+export async function openSocket(
   target: DialTarget,
   facts: DialFacts,
   onStep: OnStep,
@@ -163,7 +176,7 @@ function toLookup(addresses: readonly string[]): LookupFunction {
 }
 
 async function secure(
-  { hostname, port, trust }: DialTarget,
+  { hostname, port, secureContext, trust }: DialTarget,
   socket: Socket,
   facts: DialFacts,
   onStep: OnStep,
@@ -171,7 +184,7 @@ async function secure(
 ): Promise<TLSSocket> {
   const start = performance.now()
   const secured = connectTls({
-    ...trust,
+    secureContext,
     // The certificate is judged afterwards, so that it can be shown first.
     rejectUnauthorized: false,
     socket,

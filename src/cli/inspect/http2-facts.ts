@@ -51,6 +51,8 @@ export class Http2Facts implements TapListener {
   requestedAt: number | null = null
   /** When the header section of the final response came; null before. By `performance.now()`. */
   respondedAt: number | null = null
+  /** When the response ended: the frame with END_STREAM. Null before. By `performance.now()`. */
+  endedAt: number | null = null
   #hasResponse = false
 
   /** @param onFrame hears of each frame */
@@ -106,6 +108,7 @@ export class Http2Facts implements TapListener {
         this.requestedAt ??= frame.at
       } else this.#onFields(frame, fields)
     }
+    if (direction === 'received' && isEnd(frame)) this.endedAt ??= frame.at
     if (type === FrameType.SETTINGS) this.#onSettings(frame)
     else if (type === FrameType.GOAWAY && direction === 'received') {
       this.goaway = frame.payload.toString('utf8', 8) || null
@@ -149,4 +152,9 @@ export class Http2Facts implements TapListener {
     this.#waiting.delete(key)
     this.roundTrip = Math.min(this.roundTrip ?? Number.POSITIVE_INFINITY, frame.at - sentAt)
   }
+}
+
+/** Both types with END_STREAM have it in the same place (RFC 9113 §6.1, §6.2). */
+function isEnd({ flags, type }: ObservedFrame): boolean {
+  return (type === FrameType.DATA || type === FrameType.HEADERS) && (flags & Flag.END_STREAM) !== 0
 }

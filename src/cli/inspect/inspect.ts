@@ -12,6 +12,7 @@ import { Inspection } from './inspection.ts'
 import type { Plan } from './plan.ts'
 import { HELP_TEXT, toPlan } from './plan.ts'
 import { toRedirected } from './redirect.ts'
+import { rehearse } from './rehearsal.ts'
 
 export const inspect: Command = {
   help: HELP_TEXT,
@@ -26,6 +27,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   }
   const ending = new AbortController()
   void terminal.interrupted().then(() => ending.abort(new CliError('interrupted', EXIT.interrupted)))
+  await rehearse(plan, ending.signal)
   const { timeout } = plan
   const timer =
     timeout === null ? undefined : setTimeout(() => ending.abort(toTimeoutError(timeout)), timeout)

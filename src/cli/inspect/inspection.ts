@@ -20,8 +20,8 @@ import type { BodyOutput } from './body-output.ts'
 import { FileOutput, TerminalOutput, TextOutput } from './body-output.ts'
 import { toDispatcher } from './connection.ts'
 import { toDecoded } from './decoded.ts'
-import type { DialFacts } from './dial.ts'
-import { toNoFacts } from './dial.ts'
+import type { DialFacts, OpenSocket } from './dial.ts'
+import { openSocket, toNoFacts } from './dial.ts'
 import type { ResponseFacts } from './document.ts'
 import { toDocument } from './document.ts'
 import type { Failure } from './failure.ts'
@@ -51,18 +51,21 @@ export class Inspection {
   readonly #frames: FrameDetails[] | null
   /** Ends the call: its reason is a CliError. */
   readonly #signal: AbortSignal
+  readonly #open: OpenSocket
   /** When the client began to connect: the time that it takes to load the program isn't measured. */
   #start = performance.now()
-  /** When the body had come; null before. By `performance.now()`. */
-  #completeAt: number | null = null
   #location: string | null = null
   #response: ResponseFacts | null = null
   /** The sections about the connection and the request were reported. */
   #hasReportedExchange = false
 
-  /** @param signal ends the call: its reason is a CliError */
-  constructor(plan: Plan, terminal: Terminal, signal: AbortSignal) {
+  /**
+   * @param signal ends the call: its reason is a CliError
+   * @param open how a direct connection begins
+   */
+  constructor(plan: Plan, terminal: Terminal, signal: AbortSignal, open: OpenSocket = openSocket) {
     this.#signal = signal
+    this.#open = open
     this.#plan = plan
     this.#terminal = terminal
     this.#secrets = new SecretFilter(plan.showsSecrets, plan.fields)
@@ -107,6 +110,7 @@ export class Inspection {
       onDial: () => {
         this.#start = performance.now()
       },
+      open: this.#open,
       room: () => (this.#plan.isVerbose ? this.#terminal.errorRoom() : null),
     })
     try {
@@ -169,7 +173,6 @@ export class Inspection {
         // The reader of a pipe may never take it.
         if (!(await orAborted(output.write(piece), this.#signal))) return
       }
-      this.#completeAt = performance.now()
     } finally {
       this.#progress.clear()
       await output.end()
@@ -279,7 +282,7 @@ export class Inspection {
     const times = {
       request: toTime(this.#http2.requestedAt),
       firstByte: response === null ? null : toTime(this.#http2.respondedAt),
-      total: (this.#completeAt ?? performance.now()) - this.#start,
+      total: (this.#http2.endedAt ?? performance.now()) - this.#start,
     }
     const isRefused = this.#plan.fails && response !== null && response.status >= 400
     const exitCode = failure?.exitCode ?? (isRefused ? EXIT.status : EXIT.ok)

@@ -92,10 +92,14 @@ export class WireTap extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.#frames.sent(chunk)
     const room = this.#room()
-    if (room === null) this.#socket.write(chunk, callback)
-    else void room.then(() => this.#socket.write(chunk, callback))
+    if (room === null) this.#send(chunk, callback)
+    else void room.then(() => this.#send(chunk, callback))
+  }
+
+  #send(chunk: Buffer, callback: (error?: Error | null) => void): void {
+    this.#frames.sent(chunk)
+    this.#socket.write(chunk, callback)
   }
 
   override _final(callback: (error?: Error | null) => void): void {

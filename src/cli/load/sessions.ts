@@ -4,12 +4,13 @@
  * @module
  */
 
+import { createSecureContext } from 'node:tls'
 import type { ClientOptions, Connector } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { noop } from '../../core/noop.ts'
 import type { Client } from '../../index.ts'
-import { dial, toNoFacts } from '../inspect/dial.ts'
+import { dial, openSocket, toNoFacts } from '../inspect/dial.ts'
 import type { LoadJob } from './load-job.ts'
 import type { Lane, Sender } from './load-run.ts'
 
@@ -102,14 +103,18 @@ function end(client: Client): Promise<void> {
 function toConnector({ address, origin, trust }: LoadJob): Connector | null {
   if (address === null) return null
   const { hostname, protocol } = new URL(origin)
+  const isTls = protocol === 'https:'
   const target = {
     hostname: hostname.replace(/^\[(.+)\]$/, '$1'),
-    isTls: protocol === 'https:',
+    isTls,
     unixSocket: null,
     trust,
+    secureContext: isTls ? createSecureContext(trust) : undefined,
     ...address,
   }
-  return ({ signal }) => dial(target, toNoFacts(), noop, signal ?? new AbortController().signal)
+  return ({ signal }) => {
+    return dial(target, openSocket, toNoFacts(), noop, signal ?? new AbortController().signal)
+  }
 }
 
 function toClientOptions(job: LoadJob): ClientOptions {

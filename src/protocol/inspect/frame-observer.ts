@@ -16,7 +16,7 @@ export type Direction = 'sent' | 'received'
 /** A frame that has passed. */
 export interface ObservedFrame extends Frame {
   readonly direction: Direction
-  /** By `performance.now()`. */
+  /** When its last bytes were sent, or came. By `performance.now()`. */
   readonly at: number
   /** Of the frame that completes a field block; null for any other, and when it can't be decoded. */
   readonly fields: readonly Field[] | null
@@ -28,6 +28,8 @@ export class FrameObserver {
   readonly #received: FrameScanner
   /** What is missing of the client's preface (RFC 9113 §3.4). Octets. */
   #preface = PREFACE.length
+  /** When the bytes came that are looked at: before they are, which takes time. */
+  #at = 0
 
   /**
    * @param decoders each as large as the side that reads allows
@@ -43,7 +45,7 @@ export class FrameObserver {
       const blocks = new FieldBlocks(decoders[direction])
       return new FrameScanner(isJudged, (frame) => {
         const { fields, fault } = blocks.take(frame)
-        onFrame({ ...frame, direction, at: performance.now(), fields, fault: frame.fault ?? fault })
+        onFrame({ ...frame, direction, at: this.#at, fields, fault: frame.fault ?? fault })
       })
     }
     this.#sent = toScanner('sent', false)
@@ -52,6 +54,7 @@ export class FrameObserver {
 
   /** The client's next bytes, from its preface on. */
   sent(chunk: Buffer): void {
+    this.#at = performance.now()
     const skipped = Math.min(this.#preface, chunk.length)
     this.#preface -= skipped
     this.#sent.scan(chunk.subarray(skipped))
@@ -59,6 +62,7 @@ export class FrameObserver {
 
   /** The server's next bytes. */
   received(chunk: Buffer): void {
+    this.#at = performance.now()
     this.#received.scan(chunk)
   }
 }

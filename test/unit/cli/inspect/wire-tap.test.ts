@@ -126,7 +126,9 @@ describe('WireTap', () => {
             go = resolve
           })
         : null
-    const tap = new WireTap(socket as unknown as Socket, new Http2Facts(() => {}), false, room)
+    const seen: ObservedFrame[] = []
+    const facts = new Http2Facts((frame) => seen.push(frame))
+    const tap = new WireTap(socket as unknown as Socket, facts, false, room)
     const chunks: Buffer[] = []
     tap.on('data', (chunk: Buffer) => chunks.push(chunk))
     await new Promise(setImmediate)
@@ -134,16 +136,27 @@ describe('WireTap', () => {
     socket.push(frames.settings())
     await new Promise(setImmediate)
     expect([chunks.length, socket.isPaused()]).toEqual([1, true])
-    tap.write(PREFACE)
+    tap.write(Buffer.concat([PREFACE, frames.settings()]))
     tap.read(0)
     socket.push(frames.settings())
     await new Promise(setImmediate)
     expect([chunks.length, socket.isPaused(), socket.written.length]).toEqual([1, true, 0])
+    // A frame that isn't sent yet isn't shown as one, and has no time.
+    expect(seen.map(({ direction }) => direction)).toEqual(['received'])
     const held = go as (() => void) | null
     isFull = false
     held?.()
     await new Promise(setImmediate)
     expect(socket.written.length).toBe(1)
+    expect(seen.map(({ direction }) => direction)).toContain('sent')
+  })
+
+  it('a frame has the time when its bytes came, not the one when they were decoded', async () => {
+    const scene = make()
+    await receive(scene, [RESPONSE])
+    expect(new Set(scene.seen.map(({ at }) => at)).size).toBe(1)
+    const [{ at = 0 } = {}] = scene.seen
+    expect([scene.facts.respondedAt, scene.facts.endedAt]).toEqual([at, at])
   })
 
   it('the end of the server is no loss of what it has sent before', async () => {

@@ -9,6 +9,7 @@ import { CallerContext } from '../core/caller-context.ts'
 import type { KeptPieces } from '../core/kept-pieces.ts'
 import { toListener } from '../core/listener.ts'
 import { originalNextTick } from '../core/original-timers.ts'
+import { failAwaited, rejectAwaited } from '../errors/awaited-stack.ts'
 
 /** Takes all of a body as it comes, past the buffer and the events of a Readable. */
 export interface Consumer {
@@ -23,21 +24,21 @@ export class Collector<T, TOwner> implements Consumer {
   readonly #kept: KeptPieces
   readonly #convert: (bytes: Buffer, owner: TOwner) => T
   readonly #owner: TOwner
-  readonly #resolve: (value: T) => void
-  readonly onError: (error: unknown) => void
+  readonly #resolve: (value: T | Promise<never>) => void
+  readonly #reject: (error: unknown) => void
 
   constructor(
     kept: KeptPieces,
     convert: (bytes: Buffer, owner: TOwner) => T,
     owner: TOwner,
-    resolve: (value: T) => void,
-    onError: (error: unknown) => void,
+    resolve: (value: T | Promise<never>) => void,
+    reject: (error: unknown) => void,
   ) {
     this.#kept = kept
     this.#convert = convert
     this.#owner = owner
     this.#resolve = resolve
-    this.onError = onError
+    this.#reject = reject
   }
 
   take(chunk: Buffer): void {
@@ -49,8 +50,12 @@ export class Collector<T, TOwner> implements Consumer {
       this.#resolve(this.#convert(this.#kept.join(), this.#owner))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
-      this.onError(thrown)
+      this.#resolve(failAwaited(thrown))
     }
+  }
+
+  onError(error: unknown): void {
+    rejectAwaited(this.#resolve, this.#reject, error)
   }
 }
 

@@ -17,9 +17,11 @@ import { noop } from '../core/noop.ts'
 import { originalNextTick, originalSetImmediate } from '../core/original-timers.ts'
 import { ReadableFeed } from '../core/readable-feed.ts'
 import { invalid, toInteger } from '../core/validate.ts'
+import { failAwaited, rejectAwaited } from '../errors/awaited-stack.ts'
 import { RequestAbortedError } from '../errors/errors.ts'
 import type { Consumer } from './body-consumer.ts'
 import { Collector, Dump } from './body-consumer.ts'
+import { iterate } from './body-iterator.ts'
 import { LazyReadable } from './lazy-readable.ts'
 import { toWebStream } from './web-stream.ts'
 
@@ -255,9 +257,16 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
   }
 
   /** The body, parsed as a form (multipart or urlencoded) by Node's own parser. @throws TypeError when it is none. */
-  async formData(): Promise<FormData> {
-    const body = await this.arrayBuffer()
-    return new Response(body, { headers: { 'content-type': this.#contentType() } }).formData()
+  formData(): Promise<FormData> {
+    // Not an async function, which would be a frame in the stack of an error.
+    return this.arrayBuffer().then((body) =>
+      new Response(body, { headers: { 'content-type': this.#contentType() } }).formData(),
+    )
+  }
+
+  /** The pieces as they come, as from any Readable. The body is destroyed when the loop is left. */
+  override [Symbol.asyncIterator](): AsyncGenerator<Buffer, undefined, undefined> {
+    return iterate(this)
   }
 
   /**
@@ -320,7 +329,8 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     if (this.#failure !== null) this.destroy(this.#failure)
     if (this.bodyUsed || this.#web?.locked === true) {
       // After a failure, the failure says more than this TypeError.
-      return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
+      if (this.errored !== null) return toRejected(this.errored)
+      return Promise.reject(new TypeError('The body was read already, or is being read'))
     }
     this.#isConsumed = true
     if (this.isStream && this.readableEncoding !== null)
@@ -336,7 +346,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
       return Promise.resolve(convert(bytes, this))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
-      return Promise.reject(thrown)
+      return failAwaited(thrown)
     }
   }
 
@@ -379,10 +389,14 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
         text += chunk
       })
       this.on('end', () => resolve(Buffer.from(text, encoding)))
-      this.on('error', reject)
+      this.on('error', (error) => rejectAwaited(resolve, reject, error))
       this.resume()
     })
   }
+}
+
+function toRejected(error: Error): Promise<never> {
+  return new Promise((resolve, reject) => rejectAwaited(resolve, reject, error))
 }
 
 function failUnread(body: BodyReadable): void {

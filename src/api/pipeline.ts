@@ -19,6 +19,7 @@ import { REQUEST_OPTIONS } from '../options/known-options.ts'
 import { warnOfIdleOption } from '../options/unknown-options.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
+import { iterate } from './body-iterator.ts'
 import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
 
@@ -78,6 +79,11 @@ class PipelineDuplex extends Duplex {
     const mayWait = size !== undefined || this.readableLength === 0
     if (size !== 0 && mayWait) this.#owner?.resumeResponse()
     return chunk
+  }
+
+  /** What the handler's stream gives, as from any Duplex. The duplex is destroyed when the loop is left. */
+  override [Symbol.asyncIterator](): AsyncGenerator<unknown, undefined, undefined> {
+    return iterate(this)
   }
 
   override _write(chunk: unknown, _encoding: BufferEncoding, callback: Callback): void {

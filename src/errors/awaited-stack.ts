@@ -10,8 +10,14 @@ import { PeerFault } from './peer-fault.ts'
 /** What stands between an error's own stack and the one that `captureStack` has taken when the call was made. */
 export const AT_THE_CALL = '\n    at the call:\n'
 
-/** Where V8 writes a frame of an async function that awaits. */
-const ASYNC_FRAME = /^ {4}at async /
+/** A line of a stack. */
+const FRAME = /^ {4}at /
+
+/**
+ * What runs microtasks, below the function that one has continued. It may be a line of Node's; an async function of
+ * Node's awaits like any other.
+ */
+const RUNNER = /^ {4}at (?!async ).*node:internal\//
 
 /**
  * Rejects the promise of a call a few microtasks later, once the stack of its error names the async functions that
@@ -33,21 +39,39 @@ export function rejectAwaited(
 }
 
 /** An error of ours, or one of `fetch()` that has it as its cause. */
-function isOwn(error: unknown): error is Error {
+export function isOwn(error: unknown): error is Error {
   return error instanceof DodiciError || (error instanceof TypeError && error.cause instanceof DodiciError)
 }
 
-async function failAwaited(error: Error): Promise<never> {
+/**
+ * A promise that is rejected in the same way: to be returned, or to resolve the caller's promise with.
+ *
+ * @param error Dodici's, or made for this call alone: its stack may change
+ */
+export async function failAwaited(error: unknown): Promise<never> {
   // The promise follows this one after the first; then V8 sees what awaits it.
   await undefined
   await undefined
+  throw leadToAwaiting(error)
+}
+
+/**
+ * Puts the functions that await the caller of this one into the stack of an error. Call it from an async function, or
+ * an async generator, that has awaited something before: then all of its callers await.
+ *
+ * @returns the error
+ */
+export function leadToAwaiting(error: unknown): unknown {
   const holder = { stack: '' }
-  Error.captureStackTrace(holder)
-  const awaiting = String(holder.stack)
+  Error.captureStackTrace(holder, leadToAwaiting)
+  // The first frame is the function that calls this one. The word "async" doesn't count: a formatter of stacks, such as
+  // a test runner's, may leave it out.
+  const [, ...frames] = String(holder.stack)
     .split('\n')
-    .filter((line) => ASYNC_FRAME.test(line))
-  if (awaiting.length > 0) leadTo(error, awaiting)
-  throw error
+    .filter((line) => FRAME.test(line))
+  const awaiting = frames.filter((line) => !RUNNER.test(line))
+  if (awaiting.length > 0 && error instanceof Error) leadTo(error, awaiting)
+  return error
 }
 
 /** Puts the caller's frames in place of ours, and leaves those of a cause out: they are the same, or of Dodici. */

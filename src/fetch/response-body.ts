@@ -10,6 +10,7 @@ import { Collector } from '../api/body-consumer.ts'
 import { toSizeError } from '../call/response-limits.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
+import { failAwaited, rejectAwaited } from '../errors/awaited-stack.ts'
 import { toError } from '../errors/errors.ts'
 import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'
@@ -206,7 +207,8 @@ export class ResponseBody implements DecodedSink, ByteSupply {
 
   /** The whole body, converted. Call it once, and only while the body has no stream. */
   read<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<T | Awaited<T>> {
-    if (this.#state === 'failed') return Promise.reject(this.#error)
+    if (this.#state === 'failed')
+      return new Promise((resolve, reject) => rejectAwaited(resolve, reject, this.#error))
     if (this.#state !== 'receiving') return this.#convert(convert, owner)
     return new Promise((resolve, reject) => {
       // The promise resolves with the result of `convert`.
@@ -224,7 +226,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     try {
       return Promise.resolve(convert(this.#kept.join(), owner))
     } catch (thrown) {
-      return Promise.reject(thrown)
+      return failAwaited(thrown)
     }
   }
 

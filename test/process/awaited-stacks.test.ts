@@ -48,6 +48,9 @@ beforeAll(async () => {
     createHttp2((request, response) => {
       if (request.url === '/reset') request.stream.close(2)
       if (request.url === '/html') response.end('<p>no JSON</p>')
+      if (request.url !== '/cut') return
+      request.stream.on('error', () => {})
+      response.write('part', () => request.stream.destroy(new Error('the rest never comes')))
     }),
   )
 })
@@ -113,6 +116,21 @@ describe.each(ENGINES)('an uncaught error, engine %s', (engine) => {
     expect(text).toMatch(/^TypeError: fetch failed\n {4}at async placeOrder /m)
     expect(text).toMatch(/\[cause\]: \[ConnectError: Could not connect/)
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(28)
+  })
+
+  it.each([
+    ['a body that is no JSON', '/html', 'json', /^SyntaxError: The body of the response .* isn't JSON/m],
+    ['a body that is cut short', '/cut', 'text', /^StreamError: The stream was reset/m],
+  ])('of a body: %s leads to the caller', async (_what, path, method, said) => {
+    const url = `http://localhost:${ports.http2}${path}`
+    const text = await run(
+      `${method}-${engine}`,
+      toProgram(engine, `(await dodici.request('${url}', { dispatcher })).body.${method}()`),
+    )
+    expect(text).toMatch(said)
+    expect(text).toMatch(/^ {4}at async placeOrder \(file:.*\.mjs:4:\d+\)$/m)
+    expect(text).not.toContain(fileURLToPath(new URL('parts/', dist)))
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(26)
   })
 
   it('of several requests, each of which leads to its own caller', async () => {

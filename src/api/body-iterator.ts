@@ -1,0 +1,47 @@
+/**
+ * The pieces of a response for `for await`.
+ *
+ * @module
+ */
+
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream'
+import { noop } from '../core/noop.ts'
+import { isOwn, leadToAwaiting } from '../errors/awaited-stack.ts'
+
+/**
+ * Reads a Readable as its own async iterator does, with the same awaits, so that a piece costs the same. But the stack
+ * of an error leads to the loop: it is thrown from here, where V8 sees what awaits the iterator. Node's iterator throws
+ * an error that was made in a socket's callback as it is.
+ */
+export async function* iterate<T>(readable: Readable): AsyncGenerator<T, undefined, undefined> {
+  /** Undefined until the stream is over; null after a good end. */
+  let failure: Error | null | undefined
+  let wake: () => void = noop
+  const wait = (resolve: () => void): void => {
+    wake = resolve
+  }
+  const onNews = (): void => wake()
+  readable.on('readable', onNews)
+  const stopListening = finished(readable, { writable: false }, (error) => {
+    failure = error ?? null
+    wake()
+  })
+  try {
+    for (;;) {
+      const piece: T | null = readable.destroyed ? null : readable.read()
+      if (piece !== null) yield piece
+      else if (failure === null) return
+      else if (failure === undefined) await new Promise<void>(wait)
+      else {
+        // The loop may have asked for this piece just now, and awaits it from then on.
+        await undefined
+        throw isOwn(failure) ? leadToAwaiting(failure) : failure
+      }
+    }
+  } finally {
+    stopListening()
+    readable.off('readable', onNews)
+    readable.destroy()
+  }
+}

@@ -21,6 +21,8 @@ export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded' | 'age' | '
  * - `idle`: {@link ClientOptions.keepAliveTimeout}
  * - `crowded`: see {@link OpenReason}
  * - `goaway`: the server has sent GOAWAY
+ * - `shut`: no more request bodies could be sent on it: the server returns no flow-control credit for those of streams
+ *   that have ended, and the connection's send window is used up (RFC 9113 §6.9)
  * - `misdirected`: the server has responded with 421: it doesn't serve the origin on this connection; or its ORIGIN
  *   frame doesn't list the origin ({@link AgentOptions.coalesce})
  * - `lost`: the connection was lost, or was ended for an error
@@ -33,6 +35,7 @@ export type EndReason =
   | 'idle'
   | 'crowded'
   | 'goaway'
+  | 'shut'
   | 'misdirected'
   | 'lost'
   | 'unconnected'

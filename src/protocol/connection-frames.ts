@@ -22,6 +22,8 @@ export interface ServerListener {
   onSettings(settings: ServerSettings): void
   /** GOAWAY has come. Called before the streams above `lastStreamId` hear that they were refused. */
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
+  /** WINDOW_UPDATE of the connection has come. */
+  onCredit(): void
   /** ORIGIN has come (RFC 8336). @param origins as the server writes them: 128 at most */
   onOrigins(origins: readonly string[]): void
 }
@@ -139,6 +141,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
     if (uploads.canSend) this.#output.requestFlush()
+    this.#listener.onCredit()
   }
 
   onOrigins(origins: readonly string[], size: number): void {

@@ -123,6 +123,11 @@ export class ClientConnection {
     return this.#streams.uploads.window
   }
 
+  /** Whether no more bodies can be sent: streams that have ended hold the send window. */
+  get isShut(): boolean {
+    return this.#streams.uploads.isShut
+  }
+
   /** Whether there is data to send that the connection window and the stream windows allow for. */
   get hasUploads(): boolean {
     const { uploads } = this.#streams
@@ -209,7 +214,7 @@ export class ClientConnection {
    */
   send(stream: Http2Stream, piece: Uint8Array, isLast: boolean): void {
     const { upload } = stream
-    if (upload === null || !canSend(stream.state)) return
+    if (upload === null || upload.isDropped || !canSend(stream.state)) return
     upload.piece = piece
     upload.pieceOffset = 0
     upload.isLastPiece = isLast

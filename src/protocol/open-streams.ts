@@ -71,7 +71,7 @@ export class OpenStreams implements UploadOwner {
 
   /** The stream sends nothing more of its data. */
   cancelUpload(stream: Http2Stream): void {
-    this.uploads.delete(stream)
+    this.uploads.close(stream)
     this.#sendOn()
   }
 

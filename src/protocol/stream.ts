@@ -71,6 +71,8 @@ export class StreamUpload {
   sent = 0
   /** Bytes of data that were sent, and that the peer has returned no credit for yet. */
   unreturned = 0
+  /** The rest of the body isn't sent: its stream is about to be reset. */
+  isDropped = false
   /** The neighbours in the upload queue; null at its ends, and outside. The queue's own. */
   next: StreamUpload | null = null
   previous: StreamUpload | null = null

@@ -24,6 +24,12 @@ const LEVELS = 8
 /** A body is finished first only up to this size: a short one mustn't wait for the end of a very long one. Bytes. */
 const LONG = 1_048_576
 
+/**
+ * With less of the connection window than this an upload makes no progress worth the name: one frame of the smallest
+ * size that a peer may ask for (RFC 9113 §6.5.2). Bytes.
+ */
+export const LEAST_ROOM = 16_384
+
 /** One part of this many of the connection window is kept for the oldest upload. */
 const RESERVED_PART = 4
 
@@ -53,7 +59,7 @@ export class UploadQueue {
   window: number
   /** Bytes of data that were sent on the connection, and that the peer has returned no credit for yet. */
   unreturned = 0
-  /** The same of the windows of all streams that aren't closed. */
+  /** The same of the windows of all streams that aren't closed, nor about to be reset. */
   #unread = 0
   /** No upload of a lower id is unfinished. */
   #oldestId = 1
@@ -70,22 +76,29 @@ export class UploadQueue {
     return this.#size > 0 && this.#next() !== null
   }
 
+  /**
+   * Whether the connection window is shut: there is hardly any, and hardly any can come back for what open streams have
+   * sent. Streams that have ended have used it, and the peer has returned no credit for them, yet or ever.
+   */
+  get isShut(): boolean {
+    if (this.window >= LEAST_ROOM) return false
+    return this.window + Math.min(this.#unread, this.unreturned) < LEAST_ROOM
+  }
+
   /** Adds a stream that has a piece to send, if its own window allows for some of it. */
   add(stream: Http2Stream): void {
     if (stream.upload !== null) this.#add(stream.upload)
   }
 
-  /** Removes a stream that has nothing to send any more. */
-  delete({ upload }: Http2Stream): void {
+  /** A stream is closed, or is about to be reset: the peer may never read what came on it. */
+  close(stream: Http2Stream): void {
+    const { upload } = stream
     if (upload === null) return
     if (this.#has(upload)) this.#unlink(upload)
     upload.piece = null
-  }
-
-  /** A stream is closed. */
-  close(stream: Http2Stream): void {
-    this.delete(stream)
-    if (stream.upload !== null) this.#unread -= stream.upload.unreturned
+    if (upload.isDropped) return
+    upload.isDropped = true
+    this.#unread -= upload.unreturned
   }
 
   /** The stream's own window grows. @param increment bytes; below 0 for one that gets smaller */
@@ -106,7 +119,7 @@ export class UploadQueue {
   onCredit({ upload }: Http2Stream, bytes: number): void {
     if (upload === null) return
     upload.unreturned -= bytes
-    this.#unread -= bytes
+    if (!upload.isDropped) this.#unread -= bytes
   }
 
   /** Changes a stream's urgency: its piece goes behind those that are as urgent. @param urgency 0 to 7 */

@@ -62,6 +62,7 @@ export class CallPump {
     this.#depth++
     try {
       const { fallback, ordinary } = this.#waiting
+      if (this.#waiting.hasUploads && !this.#sessions.isShut) this.#waiting.bringBack()
       if (fallback.size > 0) this.#openWaiting(fallback)
       this.#openWaiting(ordinary)
     } finally {
@@ -100,8 +101,10 @@ export class CallPump {
       const need = toSessionNeed(call, this.#memory.protocol)
       const session = this.#sessions.pick(need)
       if (session === null && need !== 'none') {
-        this.#sessions.grow()
-        return
+        this.#sessions.grow(need)
+        if (need === 'any' || !this.#sessions.isShut) return
+        this.#waiting.setAside()
+        continue
       }
       if (!this.#canTake(call, session)) {
         if (session === null) return

@@ -11,8 +11,8 @@ import type { SessionNeed } from '../session/session.ts'
 
 /** The facts that decide which session a call needs. */
 export interface NeedFacts {
-  readonly request: Pick<Request, 'isHttp1' | 'protocol'> & {
-    readonly body: Pick<Request['body'], 'replayable'>
+  readonly request: Pick<Request, 'isHttp1' | 'isTunnel' | 'protocol'> & {
+    readonly body: Pick<Request['body'], 'kind' | 'replayable'>
   }
   readonly failures: Pick<FailureNotes, 'http1Required' | 'isHttp1Upgrade'>
 }
@@ -37,5 +37,7 @@ export function toSessionNeed(call: NeedFacts, protocol: OriginProtocol): Sessio
   if (call.request.protocol !== null) return 'settled'
   // A stream above a limit that the peer hasn't sent yet is refused, and a body that can be read only once would be
   // lost with it. So the call is the first of a session, or waits for SETTINGS.
-  return call.request.body.replayable ? 'any' : 'settled-or-idle'
+  const { body, isTunnel } = call.request
+  if (!body.replayable) return 'settled-or-idle'
+  return body.kind === 'none' && !isTunnel ? 'any' : 'upload'
 }

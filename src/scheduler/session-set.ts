@@ -65,7 +65,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   /** Null when a session may get any age, and have any number of requests. */
   readonly #rotation: Rotation | null
   readonly #ended: SessionEnds = {
-    ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, misdirected: 0 },
+    ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, shut: 0, misdirected: 0 },
     ...{ lost: 0, unconnected: 0, closed: 0 },
   }
   /** The session that was opened last; null before the first, and once it has closed. */
@@ -144,9 +144,28 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   pick(need: SessionNeed | 'none'): Session | null {
     if (need === 'none') return null
     const first = this.#pickLeastLoaded()
-    if (first === null || need === 'any' || first.canTake(need) === 'yes') return first
+    if (first === null || need === 'any') return first
+    if (need === 'upload') return first.isShut() ? this.#pickForUpload() : first
+    if (first.canTake(need) === 'yes') return first
     for (const session of this.#usable) if (session.canTake('settled') === 'yes') return session
     return null
+  }
+
+  /** The least loaded session with room that can send a body; null for none. */
+  #pickForUpload(): Session | null {
+    let least: Session | null = null
+    for (const session of this.#usable) {
+      // A successor that takes no calls yet isn't in the heap.
+      if (session.heapIndex === -1 || session.canTake('upload') !== 'yes') continue
+      if (least === null || session.streams < least.streams) least = session
+    }
+    return least
+  }
+
+  /** Whether there is room for a call, though for none with a body: the sessions with room can't send any. */
+  get isShut(): boolean {
+    const first = this.#pickLeastLoaded()
+    return first?.isShut() === true && this.#pickForUpload() === null
   }
 
   /** The load of a session has changed. */
@@ -169,9 +188,9 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     }
   }
 
-  /** Calls wait, and no session has room for them. */
-  grow(): void {
-    if (this.#usable.size > 0 && this.#mustWait()) return
+  /** Calls wait, and no session has room for them. @param need of the first of them */
+  grow(need: SessionNeed = 'any'): void {
+    if (this.#usable.size > 0 && this.#mustWait(need)) return
     if (this.#hasPlace) this.#open(this.#toReason(), null)
     else this.#relieve()
   }
@@ -301,6 +320,10 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     this.closeSession(session, 'idle')
   }
 
+  onSessionShut(session: Session): void {
+    this.closeSession(session, 'shut')
+  }
+
   onSessionRetired(session: Session, reason: EndReason): void {
     this.closeSession(session, reason)
   }
@@ -363,12 +386,12 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
    * its limit. With a limit of 0 a peer asks for no streams at all: no further connection is opened to get around it.
    * No call waits for the SETTINGS of a session that is to replace another one: without it, one would be opened.
    */
-  #mustWait(): boolean {
+  #mustWait(need: SessionNeed): boolean {
     // The usual case, whatever the number of sessions.
     if (this.#newest?.state.name === 'connecting' && !this.#isUnsure(this.#newest)) return true
     let mustWait = false
     for (const session of this.#usable) {
-      switch (session.canTake('any')) {
+      switch (session.canTake(need)) {
         case 'full':
           break
         case 'lost':

@@ -17,6 +17,8 @@ export class WaitingCalls {
   readonly fallback = new PendingQueue<Call>()
   /** All other calls: among them the order of dispatch is kept. */
   readonly ordinary = new PendingQueue<Call>()
+  /** Ordinary calls with bodies, while no session can send any: the calls behind them don't need what they wait for. */
+  readonly #uploads = new Set<Call>()
   /**
    * Calls that were refused, and wait before they enter their queue again. Each waits by itself: one refusal is no
    * reason to delay the others.
@@ -34,7 +36,7 @@ export class WaitingCalls {
 
   /** The number of calls that would take a session now. */
   get size(): number {
-    return this.fallback.size + this.ordinary.size
+    return this.fallback.size + this.ordinary.size + this.#uploads.size
   }
 
   /** The number of all calls here. */
@@ -44,6 +46,24 @@ export class WaitingCalls {
 
   add(call: Call): void {
     this.#queueOf(call).add(call)
+  }
+
+  /** Whether calls wait to send their bodies. */
+  get hasUploads(): boolean {
+    return this.#uploads.size > 0
+  }
+
+  /** No session can send the body of the first ordinary call: it steps aside. */
+  setAside(): void {
+    const call = this.ordinary.shift()
+    if (call !== null) this.#uploads.add(call)
+  }
+
+  /** The calls that have stepped aside return to their places. */
+  bringBack(): void {
+    const calls = [...this.#uploads]
+    this.#uploads.clear()
+    for (const call of calls) this.ordinary.add(call)
   }
 
   /** Delays a call by what its notes say. @returns false when the delay is 0: then the call isn't kept */
@@ -63,7 +83,7 @@ export class WaitingCalls {
 
   /** A waiting call has settled. */
   delete(call: Call): void {
-    if (!this.#clearDelay(call)) this.#queueOf(call).remove(call)
+    if (!this.#clearDelay(call) && !this.#uploads.delete(call)) this.#queueOf(call).remove(call)
   }
 
   /** A list of all calls here, which go on waiting. */
@@ -71,7 +91,7 @@ export class WaitingCalls {
     const calls: Call[] = []
     for (const queue of [this.fallback, this.ordinary])
       for (let call = queue.first; call !== null; call = call.queueNext) calls.push(call)
-    return [...calls, ...this.#delays.keys()]
+    return [...calls, ...this.#uploads, ...this.#delays.keys()]
   }
 
   /** The delay of a call is over. */

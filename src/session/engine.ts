@@ -76,6 +76,11 @@ export interface EngineConnection {
    * than REFUSED_STREAM. 0 for none. A GOAWAY with a lower last stream id isn't believed.
    */
   readonly lastAcceptedId: number
+  /**
+   * Whether no more bodies can be sent: the connection's send window is used up, and next to nothing of it by streams
+   * that are open. Only WINDOW_UPDATE for streams that have ended changes that.
+   */
+  readonly isShut: boolean
   /** Whether no frame waits inside the engine: then a PING that is sent now comes behind all of them. */
   readonly areFramesSent: boolean
   /**
@@ -121,12 +126,18 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
    * has reset it.
    */
   readonly isEndedEarly: boolean
+  /** Whether its request has a body, or is a tunnel's. */
+  readonly hasUpload: boolean
+  /** Whether data of its request waits to be sent, and no response has come. */
+  readonly isStuck: boolean
   /** Sends its request. If that fails, the call fails. */
   open(): void
   /** The peer's first SETTINGS have come. */
   onConnected(): void
   /** Fails the call, or its tunnel, on behalf of the session's owner, and releases the stream. */
   fail(error: Error): void
+  /** Fails the attempt, whose call may be sent again, and resets the stream. */
+  giveUp(error: DodiciError): void
   /** The session is gone: the engine may tell no more about this stream. */
   onLost(): void
 }
@@ -162,6 +173,8 @@ export interface ConnectionOwner extends StreamOwner {
   onClose(): void
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
   onSettings(settings: AnnouncedSettings): void
+  /** The peer has returned credit of the connection's send window. Not every engine tells. */
+  onCredit(): void
   /** ORIGIN has come (RFC 8336). @param origins as the server writes them, valid or not; 128 at most */
   onOrigins(origins: readonly string[]): void
 }

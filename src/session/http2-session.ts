@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { EndReason, OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Carrier } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { ConnectTimeoutError, DodiciError, toError } from '../errors/errors.ts'
+import { ConnectTimeoutError, DodiciError, SocketError, toError } from '../errors/errors.ts'
 import { ConnectAlarm } from './connect/connect-alarm.ts'
 import { ConnectionAttempt } from './connect/connection-attempt.ts'
 import { tuneSocket } from './connect/socket.ts'
@@ -23,6 +23,8 @@ import type { Goaway } from './loss.ts'
 import { destroyLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
 import type { AnnouncedSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
+import type { SendWindowOwner } from './send-window-watch.ts'
+import { SendWindowWatch } from './send-window-watch.ts'
 import type {
   Capacity,
   Session,
@@ -40,7 +42,9 @@ import { SessionStreams } from './stream/session-streams.ts'
 import type { Transport } from './transport.ts'
 
 /** One connection, from the first SYN to the last event. */
-export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwner, KeepaliveTarget {
+export class Http2Session
+  implements Session, ConnectionOwner, SessionStreamsOwner, KeepaliveTarget, SendWindowOwner
+{
   heapIndex = -1
   readonly id: number
   requests = 0
@@ -55,9 +59,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
   #attempt: ConnectionAttempt | null = null
-  /** These two are null until there is a socket. */
+  /** These three are null until there is a socket. */
   #connection: EngineConnection | null = null
   #keepalive: Keepalive | null = null
+  #sendWindow: SendWindowWatch | null = null
   /** Rings unless the peer's SETTINGS come in time. Null before there is a socket, and without a `connectTimeout`. */
   #settingsAlarm: ConnectAlarm | null = null
   readonly #processRef: ProcessRef
@@ -171,14 +176,22 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     if (this.#state.name !== 'ready' || connection === null) return 'never'
     const isTrusted = this.#keepalive?.isTrusted !== false
     const capacity = this.requests < this.#maxRequests ? this.#streams.canTake() : 'full'
-    if (isTrusted && capacity === 'yes' && connection.canTake) return this.#meets(need) ? 'yes' : 'soon'
+    if (isTrusted && capacity === 'yes' && connection.canTake) {
+      if (need !== 'any' && this.isShut()) return 'full'
+      return this.#meets(need) ? 'yes' : 'soon'
+    }
     if (connection.isDestroyed && !connection.isDestroyedByUs) return 'lost'
     if (!isTrusted) return 'stale'
     return capacity === 'full' ? 'full' : 'soon'
   }
 
+  isShut(): boolean {
+    return this.#sendWindow?.look() === true
+  }
+
   #meets(need: SessionNeed): boolean {
-    return need === 'any' || this.isSettled || (need === 'settled-or-idle' && this.streams === 0)
+    if (need === 'any' || need === 'upload') return true
+    return this.isSettled || (need === 'settled-or-idle' && this.streams === 0)
   }
 
   destroyIfLost(): boolean {
@@ -250,6 +263,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onStreamClosed(stream: EngineStream): void {
     if (!this.#streams.delete(stream)) return
+    if (stream.hasUpload) this.#sendWindow?.look()
     this.onRoom()
     this.#onFewer()
   }
@@ -307,6 +321,35 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#keepalive?.onReset(isUrgent) ?? 'refused'
   }
 
+  get hasStuckUploads(): boolean {
+    return this.#streams.toStuck().length > 0
+  }
+
+  get isPingShy(): boolean {
+    return this.#context.memory.isPingShy
+  }
+
+  onCredit(): void {
+    this.#sendWindow?.onCredit()
+  }
+
+  onSendWindowOpen(): void {
+    this.onRoom()
+  }
+
+  onSendWindowShut(): void {
+    if (this.#state.name === 'ready') this.#context.owner.onSessionShut(this)
+  }
+
+  onUploadsStuck(): void {
+    for (const stream of this.#streams.toStuck()) {
+      const message =
+        'The server returns no credit for request bodies of streams that have ended: ' +
+        "the connection's send window is used up for ever (RFC 9113 §6.9)"
+      stream.giveUp(new SocketError(message, { processed: 'maybe' }))
+    }
+  }
+
   onRoom(): void {
     if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
   }
@@ -333,6 +376,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     if (!this.#move({ name: 'ready' })) return
     this.readyAt = clock.now()
     this.#processRef.connect(this.#connection)
+    this.#sendWindow = new SendWindowWatch(this, this.#connection, deadlines)
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     if (options.connectTimeout > 0)
       this.#settingsAlarm = new ConnectAlarm(clock, startedAt, options.connectTimeout, () => this.#onMute())
@@ -441,6 +485,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#linger.stop()
     this.#settingsAlarm?.cancel()
     this.#keepalive?.stop()
+    this.#sendWindow?.stop()
     this.#processRef.stop()
     this.#streams.onLost()
     this.#report.closed(cause, wasReady, this.endedFor)

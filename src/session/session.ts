@@ -52,6 +52,8 @@ export interface SessionOwner {
   onSessionLoad(session: Session, stream: EngineStream): void
   /** The session has had no stream for `keepAliveTimeout`. */
   onSessionIdle(session: Session): void
+  /** No more bodies can be sent on the session, and the peer has had its time to change that. */
+  onSessionShut(session: Session): void
   /** The session takes no more calls, but finishes its streams. */
   onSessionDraining(session: Session): void
   /** The number of calls that wait for room. While it is above 0, the session is needed, even without streams. */
@@ -87,10 +89,11 @@ export type SessionFactory = (context: SessionContext, id: number, openedFor: Op
  * Which session may take a call:
  *
  * - `any`: any session with room
+ * - `upload`: a session that can send a body, as the others do that follow
  * - `settled`: a session whose peer's SETTINGS have come
  * - `settled-or-idle`: such a session, or one without streams
  */
-export type SessionNeed = 'any' | 'settled' | 'settled-or-idle'
+export type SessionNeed = 'any' | 'upload' | 'settled' | 'settled-or-idle'
 
 /**
  * Whether a session can take a call, and what helps if it can't:
@@ -98,8 +101,8 @@ export type SessionNeed = 'any' | 'settled' | 'settled-or-idle'
  * - `yes`: `open()` may be called now
  * - `soon`: the session tells when it has room, and no other one is called for. It connects, its peer hasn't told its
  *   limit or asks for no streams at all, or the place of a reset stream is about to be free
- * - `full`: the peer's limit, which is known and above 0, is used up, or its number of requests: another session may be
- *   opened
+ * - `full`: the peer's limit, which is known and above 0, is used up, or its number of requests, or, for a call with a
+ *   body, the connection's send window ({@link Session.isShut}): another session may be opened
  * - `stale`: it was idle for long, or may be lost: `verify()` sends the PING that has to come back first
  * - `lost`: its connection is gone, and the engine hasn't told: `destroyIfLost()`
  * - `never`: it takes no more calls
@@ -133,6 +136,11 @@ export interface Session {
   readonly goaway: Goaway | null
   /** Whether calls will soon wait for resets of streams that callers have given up, or their own resets will. */
   readonly isCrowded: boolean
+  /**
+   * Whether it can send no bodies: the connection's send window is used up for streams that have ended. The session
+   * tells when it has room again, or ends.
+   */
+  isShut(): boolean
   /** Whether it can take a call with such a need now. */
   canTake(need: SessionNeed): Capacity
   /**

@@ -40,7 +40,7 @@ async function warm(dispatcher: Dispatcher): Promise<void> {
 
 /** No session has closed. */
 const NONE = {
-  ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, misdirected: 0 },
+  ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, shut: 0, misdirected: 0 },
   ...{ lost: 0, unconnected: 0, closed: 0 },
 }
 

@@ -72,7 +72,7 @@ export async function comesDown(client: Client, size: number): Promise<boolean> 
 }
 
 /** The same body, piece by piece. */
-async function* toPieces(body: Buffer): AsyncGenerator<Buffer> {
+export async function* toPieces(body: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE)
 }
 
@@ -161,9 +161,7 @@ function addCases(rig: SceneRig, name: SceneServerName): void {
     const others = Array.from({ length: 10 }, () => comesDown(client, 20_000))
     expect(new Set(await Promise.all(early))).toEqual(new Set(['413 too much']))
     expect(new Set(await Promise.all(others))).toEqual(new Set([true]))
-    // Undertow may keep the connection window that unread bodies took.
-    const next = name === 'Undertow' ? rig.toClient() : client
-    expect(await post(next, '/up', body)).toBe(`200 ${toSum(body)}`)
+    expect(await post(client, '/up', body)).toBe(`200 ${toSum(body)}`)
     expect(client.stats).toMatchObject({ running: 0, size: 0 })
   })
 }

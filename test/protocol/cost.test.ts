@@ -65,6 +65,7 @@ class Listener implements ConnectionListener {
   onOutput(): void {}
   onSettings(): void {}
   onGoaway(): void {}
+  onCredit(): void {}
   onOrigins(): void {}
   now(): number {
     return 1_000

@@ -205,6 +205,8 @@ export class Dialogue implements ConnectionListener {
     this.events.push('settings')
   }
 
+  onCredit(): void {}
+
   onOrigins(origins: readonly string[]): void {
     this.events.push(`origins ${origins.join(' ')}`)
   }

@@ -122,10 +122,9 @@ describe('an upload of engine wire', () => {
   it('without a byte ends while the window of the connection is used up, and one with bytes waits', async () => {
     const { peer, harness, connection } = await start(1_000_000)
     const first = ask(harness, 'POST /all', { body: Buffer.alloc(DEFAULT_WINDOW) })
-    await first.settled
     const empty = ask(harness, 'POST /empty', { body: Readable.from([]) })
     const waiting = ask(harness, 'POST /waiting', { body: 'x' })
-    await empty.settled
+    await Promise.all([first.settled, empty.settled])
     expect(toDialogue(connection, peer.request('/empty').id)).toBe('HEADERS DATA END')
     await quiet(connection)
     expect(toDialogue(connection, peer.request('/waiting').id)).toBe('HEADERS')
@@ -278,9 +277,9 @@ describe('an upload of engine wire that is aborted', () => {
     const { peer, harness, connection } = await start(50_000)
     const calls = ['/a', '/b'].map((path) => ask(harness, `POST ${path}`, { body: Buffer.alloc(60_000) }))
     await peer.waitFor(() => peer.requests.reduce((sum, { length }) => sum + length, 0) === DEFAULT_WINDOW)
-    for (const call of calls) call.controller?.abort()
-    await peer.waitFor(() => peer.requests.slice(1).every(({ resetCode }) => resetCode === CANCEL))
     const next = ask(harness, 'POST /next', { body: Buffer.alloc(100) })
+    for (const call of calls) call.controller?.abort()
+    await peer.waitFor(() => peer.requests.slice(1, 3).every(({ resetCode }) => resetCode === CANCEL))
     await quiet(connection)
     expect(peer.request('/next').length).toBe(0)
     connection.grant(0, 100)

@@ -21,6 +21,7 @@ import type { ConnectionOwner, EngineConnection, EngineContext, StreamOwner } fr
 import { UNLIMITED } from '../peer-settings.ts'
 import type { Transport } from '../transport.ts'
 import { toBytesRead } from '../transport.ts'
+import { NodeSendWindow } from './node-send-window.ts'
 import type { NodeStreamConnection } from './node-stream.ts'
 import { NodeStream } from './node-stream.ts'
 import { UploadBuffer } from './node-upload.ts'
@@ -69,6 +70,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly owner: ConnectionOwner
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
+  readonly sendWindow: NodeSendWindow
   /** Null once the session and its streams are gone, and where node has none. */
   #handle: object | null
   readonly #useless: UselessBytes
@@ -104,6 +106,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     socket.on('close', () => originalNextTick(() => owner.onClose()))
     socket.on('error', (error) => owner.onError(error))
     this.http2 = connectHttp2(origin, options, socket, windows.streamWindow)
+    this.sendWindow = new NodeSendWindow(this.http2)
     this.#handle = toSessionHandle(this.http2)
     if (RUNTIME === 'Node.js') spareAcceptedStreams(this.http2)
     this.http2.on('error', (error) => owner.onError(error))
@@ -140,6 +143,10 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   get bytesRead(): number | null {
     return toBytesRead(this.socket)
+  }
+
+  get isShut(): boolean {
+    return this.sendWindow.isShut
   }
 
   /** nghttp2 sends PING ahead of the RST_STREAM frames that wait. */

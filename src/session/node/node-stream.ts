@@ -24,6 +24,7 @@ import type { NodeStreamListener } from './node-events.ts'
 import { endLater, listen, read, resetStream } from './node-events.ts'
 import { toOpenError, toStreamFailure } from './node-failure.ts'
 import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList, toSpaceFault } from './node-headers.ts'
+import type { NodeSendWindow } from './node-send-window.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import type { UploadBuffer } from './node-upload.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
@@ -44,6 +45,7 @@ type Life = 'open' | 'ending' | 'closed'
 export interface NodeStreamConnection {
   readonly http2: ClientHttp2Session
   readonly uploadBuffer: UploadBuffer
+  readonly sendWindow: NodeSendWindow
   /** A call has got the header of its final response. */
   onResponded(): void
   /**
@@ -147,6 +149,14 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     )
   }
 
+  get hasUpload(): boolean {
+    return this.#sink !== null
+  }
+
+  get isStuck(): boolean {
+    return this.#flow.isOpen && this.#stream !== null && this.#stream.writableLength > 0
+  }
+
   get isDone(): boolean {
     return this.#flow.isDone
   }
@@ -200,6 +210,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     }
     if (request.trailers !== null) this.#requestEnd = 'with-trailers'
     this.#sink = new NodeUploadSink(stream, this.#connection.uploadBuffer)
+    this.#connection.sendWindow.add(this.#sink)
     this.#upload = new Upload(body, this.#sink, call)
     this.#upload.start()
   }
@@ -234,6 +245,13 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   fail(error: Error): void {
     this.#flow.failCall(error)
+  }
+
+  giveUp(error: DodiciError): void {
+    this.#upload?.stop() // As in `#failUnlessOfLoss`.
+    this.#flow.fail(error)
+    this.#cancelBodies()
+    this.#flow.tellOver()
   }
 
   /** The session is gone: node may emit nothing more on this stream. */
@@ -375,7 +393,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     // First: the call stops the rest of the body, whose source must not be paused behind that.
     this.#upload?.stop()
     // Both sides have ended: the peer no longer counts the stream, though node reports its end some ticks later.
-    if (this.#isSent) this.#owner.onStreamClosed(this)
+    if (this.#isSent) this.onOver()
     else this.#cancelBodies()
   }
 
@@ -414,12 +432,14 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** Tells the session not to count the stream any more. */
   onOver(): void {
+    if (this.#sink !== null) this.#connection.sendWindow.delete(this.#sink)
     this.#owner.onStreamClosed(this)
   }
 
   /** The rest of both bodies isn't wanted. */
   #cancelBodies(): void {
     this.#upload?.stop()
+    if (this.#sink !== null) this.#connection.sendWindow.delete(this.#sink)
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
   }
 

@@ -85,9 +85,19 @@ export class NodeUploadSink implements UploadSink {
     return this.#stream.destroyed || this.#stream.closed
   }
 
-  /** Bytes of the body that node has certainly sent. */
+  /** Bytes of the body that node had certainly sent when it was last asked for more. */
   get sent(): number {
     return this.#sent
+  }
+
+  /** Bytes of the body that node has certainly sent by now. Only while the stream is open. */
+  get flushed(): number {
+    return this.#written - this.#stream.writableLength
+  }
+
+  /** Bytes of the body that node was given. */
+  get written(): number {
+    return this.#written
   }
 
   listen(listener: SinkListener): void {
@@ -103,6 +113,7 @@ export class NodeUploadSink implements UploadSink {
     if (isLast && this.#listener === null) {
       // A small body as a whole: Node makes one frame of its last write and its end.
       this.#stream.end(slice)
+      this.#written = slice.length
       return true
     }
     const takesMore = this.#stream.write(slice)

@@ -183,6 +183,10 @@ export class SessionShare implements Session, Share {
     return this.#shared?.session.isCrowded === true
   }
 
+  isShut(): boolean {
+    return this.#shared?.session.isShut() === true
+  }
+
   canTake(need: SessionNeed): Capacity {
     if (this.#stage.name === 'joined') return this.#stage.shared.canTake(this, need)
     return this.#stage.name === 'idle' || this.#stage.name === 'seeking' ? 'soon' : 'never'

@@ -259,6 +259,10 @@ export class SharedSession implements SessionOwner {
     this.close(null, 'idle')
   }
 
+  onSessionShut(): void {
+    this.close(null, 'shut')
+  }
+
   onSessionDraining(): void {
     this.#listener.onGone(this)
     this.#tell((share) => share.onDraining())

@@ -107,6 +107,11 @@ export class SessionStreams implements ResetOwner {
     return true
   }
 
+  /** The streams whose calls wait to send some of their bodies, and have no response. */
+  toStuck(): EngineStream[] {
+    return this.#list.items.filter(({ isStuck }) => isStuck)
+  }
+
   /** Whether a call runs on a stream up to this one. @param lastStreamId of a GOAWAY */
   hasLiveUpTo(lastStreamId: number): boolean {
     if (lastStreamId <= this.#overUpTo) return false

@@ -92,6 +92,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return true
   }
 
+  get isShut(): boolean {
+    return this.http2.isShut
+  }
+
   get pings(): PingLedger {
     return this.http2.pings
   }
@@ -191,6 +195,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.#owner.onGoaway(code, lastStreamId, debugData)
+  }
+
+  onCredit(): void {
+    this.#owner.onCredit()
   }
 
   onOrigins(origins: readonly string[]): void {

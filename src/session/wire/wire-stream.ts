@@ -91,6 +91,14 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#flow.isDone || this.#flow.isUnreferenced || (isSent && this.#flow.isHeldBack)
   }
 
+  get hasUpload(): boolean {
+    return this.#stream.upload !== null
+  }
+
+  get isStuck(): boolean {
+    return this.#flow.isOpen && this.#stream.isSending
+  }
+
   get isDone(): boolean {
     return this.#flow.isDone
   }
@@ -154,6 +162,11 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
 
   fail(error: Error): void {
     this.#flow.failCall(error)
+  }
+
+  giveUp(error: DodiciError): void {
+    this.#onGone(error, false)
+    this.#cancelBodies()
   }
 
   onLost(): void {

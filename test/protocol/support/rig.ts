@@ -186,6 +186,8 @@ export class Rig implements ConnectionListener {
     this.#hear('settings')
   }
 
+  onCredit(): void {}
+
   onOrigins(origins: readonly string[]): void {
     this.#hear(`origins ${origins.join(' ')}`)
   }

@@ -8,19 +8,29 @@ import { isForHttp1, toSessionNeed } from '../../../src/scheduler/session-need.t
 interface Given extends Partial<Pick<FailureNotes, 'http1Required' | 'isHttp1Upgrade' | 'wasMisdirected'>> {
   readonly isHttp1?: boolean
   readonly protocol?: string | null
+  readonly kind?: 'none' | 'bytes' | 'stream'
   readonly replayable?: boolean
+  readonly isTunnel?: boolean
 }
 
 function toFacts(given: Given = {}): NeedFacts {
-  const { isHttp1 = false, protocol = null, replayable = true, ...notes } = given
-  return { request: { isHttp1, protocol, body: { replayable } }, failures: { ...NO_FAILURES, ...notes } }
+  const { isHttp1 = false, isTunnel = false, protocol = null, ...others } = given
+  const { kind = 'none', replayable = true, ...notes } = others
+  const request = { isHttp1, isTunnel, protocol, body: { kind, replayable } }
+  return { request, failures: { ...NO_FAILURES, ...notes } }
 }
 
 const required = new SocketError('it wants HTTP/1.1')
 
 const CASES: readonly { what: string; given: Given; need: ReturnType<typeof toSessionNeed> }[] = [
   { what: 'a request like most', given: {}, need: 'any' },
-  { what: 'a body that can be sent once', given: { replayable: false }, need: 'settled-or-idle' },
+  { what: 'a body', given: { kind: 'bytes' }, need: 'upload' },
+  {
+    what: 'a body that can be sent once',
+    given: { kind: 'stream', replayable: false },
+    need: 'settled-or-idle',
+  },
+  { what: 'a tunnel', given: { isTunnel: true }, need: 'upload' },
   { what: 'an extended CONNECT', given: { protocol: 'websocket' }, need: 'settled' },
   { what: 'one that got 421', given: { wasMisdirected: true }, need: 'any' },
   { what: 'a tunnel that got 421', given: { wasMisdirected: true, protocol: 'a' }, need: 'settled' },

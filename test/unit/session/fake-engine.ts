@@ -18,6 +18,8 @@ export class FakeStream implements EngineStream {
   isDone = false
   isEndedEarly = false
   hasResponded = false
+  hasUpload = false
+  isStuck = false
   /** What else happens when it is reset. */
   onReset = (): void => {}
   readonly streamId: number
@@ -52,6 +54,10 @@ export class FakeStream implements EngineStream {
     this.#events.push(`fail ${this.streamId}: ${error.name}`)
   }
 
+  giveUp(error: Error): void {
+    this.#events.push(`give up ${this.streamId}: ${error.name}`)
+  }
+
   onLost(): void {
     this.#events.push(`lose ${this.streamId}`)
   }
@@ -73,6 +79,7 @@ export class FakeConnection implements EngineConnection {
   canTake = true
   isDestroyed = false
   isDestroyedByUs = false
+  isShut = false
   lastAcceptedId = 0
 
   constructor(socket: Socket, owner: ConnectionOwner, events: string[]) {

@@ -68,6 +68,10 @@ class Scene implements SessionOwner {
     this.events.push('idle')
   }
 
+  onSessionShut(): void {
+    this.events.push('shut')
+  }
+
   onSessionDraining(): void {
     this.events.push('draining')
   }

@@ -40,6 +40,8 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
   readonly carrier: Carrier = { protocol: 'h2c', id: 1, transport: null }
   readonly isConnected = true
   readonly isAccepted = false
+  readonly hasUpload = false
+  readonly isStuck = false
   readonly isLeftOut = false
   readonly maxHeaderListSize = Number.POSITIVE_INFINITY
   readonly #flow: ResponseFlow
@@ -120,6 +122,8 @@ class ToyStream implements Attempt, EngineStream, FlowSide {
     this.#flow.failCall(error)
   }
 
+  giveUp(): void {}
+
   onLost(): void {
     this.isClosed = true
     this.#flow.fail(this.#connection.owner.toLossError(this.streamId, null))
@@ -154,6 +158,7 @@ class ToyConnection implements EngineConnection {
   readonly bytesRead = null
   readonly isDisconnected = false
   readonly areFramesSent = true
+  readonly isShut = false
   isDestroyedByUs = false
   lastAcceptedId = 0
   readonly #streams = new Map<number, ToyStream>()

@@ -1,0 +1,66 @@
+/**
+ * The connection's send window on engine 'node': who has used it up.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Session } from 'node:http2'
+import { LEAST_ROOM } from '../../protocol/upload-queue.ts'
+
+/** The body of an open stream. */
+export interface OpenUpload {
+  /** Bytes that were given to node. */
+  readonly written: number
+  /** Those of them that node has certainly sent. */
+  readonly flushed: number
+}
+
+/**
+ * node:http2 tells the size of the window, but neither which streams have used it nor when credit comes. So this counts
+ * what streams have been given that have ended since the window was last seen to be free: only they can have lost it.
+ */
+export class NodeSendWindow {
+  readonly #http2: ClientHttp2Session
+  readonly #open = new Set<OpenUpload>()
+  /** The largest window that was seen. Bytes. */
+  #whole = 0
+  /** Bytes of the window that streams hold, at most, that have ended. */
+  #lost = 0
+
+  constructor(http2: ClientHttp2Session) {
+    this.#http2 = http2
+  }
+
+  /** Whether nearly all of it is held by streams that have ended. */
+  get isShut(): boolean {
+    const window = this.#look()
+    if (window >= LEAST_ROOM || this.#whole - this.#lost >= LEAST_ROOM) return false
+    // What open streams have certainly sent the server may be reading.
+    let rest = window
+    for (const upload of this.#open) rest += upload.flushed
+    return rest < LEAST_ROOM
+  }
+
+  /** A stream with a body is opened. */
+  add(upload: OpenUpload): void {
+    this.#look()
+    this.#open.add(upload)
+  }
+
+  /** A stream with a body has ended. Idempotent. */
+  delete(upload: OpenUpload): void {
+    if (!this.#open.delete(upload)) return
+    this.#lost += upload.written
+    this.#look()
+  }
+
+  /** @returns the window now, in bytes; Infinity where it isn't known */
+  #look(): number {
+    // Nothing is known of a session that is destroyed.
+    const { remoteWindowSize: window = Number.POSITIVE_INFINITY } = this.#http2.state
+    if (window === Number.POSITIVE_INFINITY) return window
+    if (window > this.#whole) this.#whole = window
+    this.#lost = Math.min(this.#lost, this.#whole - window)
+    return window
+  }
+}

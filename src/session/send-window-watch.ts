@@ -1,0 +1,148 @@
+/**
+ * Finds a session on which no more bodies can be sent: streams that have ended hold the connection's send window.
+ *
+ * @module
+ */
+
+import type { Deadlines, Timed } from '../core/clock.ts'
+import type { EngineConnection } from './engine.ts'
+
+/** The session, as the watch sees it. */
+export interface SendWindowOwner {
+  /** Whether a call without a response waits to send some of its body. */
+  readonly hasStuckUploads: boolean
+  /** Whether the peer has complained of PINGs: it gets none. */
+  readonly isPingShy: boolean
+  /** The peer has returned credit: calls with bodies may be opened again. */
+  onSendWindowOpen(): void
+  /** The peer has returned none for a second: calls are to go to another session. */
+  onSendWindowShut(): void
+  /** The calls that wait to send some of their bodies can wait no longer. */
+  onUploadsStuck(): void
+}
+
+/**
+ * How long the peer may take to return the credit. A server returns it when it reads, or drops, what came of a stream,
+ * and that may be after its response: a round trip, by a rule. Milliseconds.
+ */
+const PATIENCE = 1_000
+
+/** How often it is looked whether the window has opened: node:http2 tells of no WINDOW_UPDATE. Milliseconds. */
+const LOOK_INTERVAL = 50
+
+/**
+ * How long calls whose bodies are stuck may still wait once the peer, by the ACK of a PING, has shown that it reads: it
+ * knows by then that the streams have ended. Milliseconds.
+ */
+const STUCK_LIMIT = 4_000
+
+/**
+ * - `open`: bodies can be sent, or open streams have sent what the peer may still read
+ * - `doubted`: shut since then, and the credit may be under way
+ * - `shut`: the session takes no more calls
+ * - `probed`: calls are stuck there, and a PING is under way
+ * - `proven`: the peer has acknowledged it at that time
+ */
+type WindowState =
+  | { readonly name: 'open' }
+  | { readonly name: 'doubted'; readonly since: number }
+  | { readonly name: 'shut' }
+  | { readonly name: 'probed' }
+  | { readonly name: 'proven'; readonly since: number }
+
+const OPEN: WindowState = { name: 'open' }
+const SHUT: WindowState = { name: 'shut' }
+const PROBED: WindowState = { name: 'probed' }
+
+/**
+ * Some servers never return the credit for what they haven't read of a request's body when its stream ends: they
+ * respond early, or get RST_STREAM. After some such streams the connection's send window is used up for ever, while
+ * everything else goes on. No RFC says how long the credit may take, so that the peer gets some time first.
+ *
+ * It has no timer unless the window is shut.
+ */
+export class SendWindowWatch implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  listIndex = -1
+  readonly #owner: SendWindowOwner
+  readonly #connection: EngineConnection
+  readonly #deadlines: Deadlines
+  #state: WindowState = OPEN
+
+  constructor(owner: SendWindowOwner, connection: EngineConnection, deadlines: Deadlines) {
+    this.#owner = owner
+    this.#connection = connection
+    this.#deadlines = deadlines
+  }
+
+  /**
+   * A stream with a body has ended, or a call with a body asks for the session.
+   *
+   * @returns whether the window is shut now
+   */
+  look(): boolean {
+    const { isShut } = this.#connection
+    if (isShut && this.#state === OPEN) {
+      const now = this.#deadlines.now()
+      this.#state = { name: 'doubted', since: now }
+      this.#deadlines.set(this, now + LOOK_INTERVAL, now)
+    }
+    return isShut
+  }
+
+  /** WINDOW_UPDATE of the connection has come. Not every engine tells. */
+  onCredit(): void {
+    if (this.#state !== OPEN && !this.#connection.isShut) this.#open()
+  }
+
+  /** The session is closed. */
+  stop(): void {
+    this.#deadlines.delete(this)
+  }
+
+  onDeadline(): void {
+    if (!this.#connection.isShut) {
+      this.#open()
+      return
+    }
+    const now = this.#deadlines.now()
+    this.#deadlines.set(this, now + LOOK_INTERVAL, now)
+    const state = this.#state
+    switch (state.name) {
+      case 'doubted':
+        if (now - state.since < PATIENCE) break
+        this.#state = SHUT
+        this.#owner.onSendWindowShut()
+        break
+      case 'shut':
+        if (this.#owner.hasStuckUploads) this.#probe(now)
+        break
+      case 'proven':
+        if (now - state.since >= STUCK_LIMIT) this.#owner.onUploadsStuck()
+    }
+  }
+
+  #open(): void {
+    this.#state = OPEN
+    this.#deadlines.delete(this)
+    this.#owner.onSendWindowOpen()
+  }
+
+  /** Where a PING might end the connection, the time alone counts. */
+  #probe(now: number): void {
+    const { pings } = this.#connection
+    const maySend = !this.#owner.isPingShy && pings.canSend(now, true)
+    if (maySend && this.#connection.ping(() => this.#onAck())) {
+      pings.onSent(now, true)
+      this.#state = PROBED
+    } else {
+      this.#state = { name: 'proven', since: now }
+    }
+  }
+
+  #onAck(): void {
+    const now = this.#deadlines.now()
+    this.#connection.pings.onAck(now)
+    if (this.#state === PROBED) this.#state = { name: 'proven', since: now }
+  }
+}

@@ -373,8 +373,8 @@ async function checkPublished(tarball) {
 
 /** Runs a file with this Node. @param {string} cwd @param {string[]} args @returns what it printed */
 async function node(cwd, args) {
-  // A client that leaves something open would keep its process for ever.
-  const { stdout } = await run(process.execPath, args, { cwd, timeout: 60_000 })
+  // A client that leaves something open would keep its process for ever; a busy machine takes a minute for some compilations.
+  const { stdout } = await run(process.execPath, args, { cwd, timeout: 300_000 })
   return stdout
 }
 

@@ -9,6 +9,7 @@ import type { DispatchOptions, PoolOptions } from '../../../types/index.ts'
 import { Harness } from '../clients/engines.ts'
 import type { Recorder } from '../clients/recorder.ts'
 import { FakeClock } from '../clocks/fake-clock.ts'
+import { TIMEOUT } from './peer.ts'
 import { settle } from './peer-rig.ts'
 import { toTlsPeer } from './peer-tls.ts'
 
@@ -51,7 +52,7 @@ export async function startScene(
   const tls = transport === 'TLS' ? await toTlsPeer() : null
   const server = await createFaultServer({
     ...(tls?.options ?? { h2c: true }),
-    timeout: 10_000,
+    timeout: TIMEOUT,
     ...listening,
   })
   const connect = tls === null ? {} : { connect: { ca: tls.ca } }

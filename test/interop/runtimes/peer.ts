@@ -78,11 +78,12 @@ async function toChain(): Promise<{ ca: string; leaf: { private: string; cert: s
   return { ca: issuer.cert, leaf }
 }
 
-/** The paths of one program, whose streams that were reset are kept. */
+/** The paths of one program, and what became of their streams. */
 function toListener(
   sockets: ReadonlySet<Socket>,
 ): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
-  const resets: Record<string, number> = {}
+  /** The code with which a stream was reset; null as long as it wasn't. By path. */
+  const streams: Record<string, number | null> = {}
   const routes: Record<string, Route> = {
     ...ROUTES,
     // As '/lost', without a GOAWAY.
@@ -90,9 +91,9 @@ function toListener(
       stream.respond()
       stream.write('a part', () => setImmediate(() => sockets.forEach((socket) => void socket.destroy())))
     },
-    '/resets': (stream) => {
+    '/streams': (stream) => {
       stream.respond()
-      stream.end(JSON.stringify(resets))
+      stream.end(JSON.stringify(streams))
     },
   }
   return (stream, headers) => {
@@ -103,8 +104,9 @@ function toListener(
       return
     }
     const path = headers[':path'] ?? '/'
+    streams[path] = null
     stream.on('aborted', () => {
-      resets[path] = stream.rstCode
+      streams[path] = stream.rstCode
     })
     const route = routes[path.split('?')[0] ?? '']
     if (route !== undefined) route(stream, path)

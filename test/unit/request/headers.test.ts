@@ -240,9 +240,10 @@ describe('addHeaders', () => {
     // A pattern that looks for the outer white space alone takes seconds here, and 4 times as long for twice the value.
     it('does not take long over it', () => {
       const value = `a${' '.repeat(60_000)}a`
-      const start = performance.now()
+      // What other processes take of the machine doesn't count.
+      const before = process.cpuUsage()
       expect(toWire({ x: `${value} ` })).toEqual([['x', value]])
-      expect(performance.now() - start).toBeLessThan(1_000)
+      expect(process.cpuUsage(before).user).toBeLessThan(1e6)
     })
   })
 

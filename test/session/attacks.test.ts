@@ -21,8 +21,8 @@ const CALM = { outcome: 'SocketError, ENHANCE_YOUR_CALM', isLethal: true, most: 
 const SERVED = { outcome: 'end', isLethal: false, most: Number.POSITIVE_INFINITY } as const
 
 interface Expected {
-  /** How the attacked call ends. */
-  readonly outcome: string
+  /** How the attacked call ends; one of these ways, where that depends on how its bytes are cut into reads. */
+  readonly outcome: string | readonly string[]
   /** Whether the connection ends, and the sibling's call with it. Null: that depends on how much was sent before. */
   readonly isLethal: boolean | null
   /** What the client reads before that, at most. Bytes. */
@@ -43,7 +43,8 @@ const ON_WIRE: Readonly<Record<string, Expected>> = {
   'DATA of padding alone': CALM,
   PRIORITY: CALM,
   WINDOW_UPDATE: CALM,
-  RST_STREAM: CALM,
+  // The first frame ends the call, unless as many as end the connection come in the same read.
+  RST_STREAM: { ...CALM, outcome: [CALM.outcome, 'StreamError, CANCEL'] },
   GOAWAY: CALM,
   'unknown frames, small': CALM,
   'unknown frames, large': SERVED,
@@ -93,7 +94,7 @@ describe('a hostile peer, on engine wire', () => {
   )('that sends $name › ends in what is promised, and the next call is served', async (attack) => {
     const { call, sibling, next, bytesRead } = await suffer(attack, 'wire')
     const expected = ON_WIRE[attack.name]
-    expect(call).toBe(expected?.outcome)
+    expect([expected?.outcome].flat()).toContain(call)
     if (expected?.isLethal !== false) expect(sibling).toMatch(/^SocketError|^sibling$/)
     if (expected?.isLethal !== null) expect(sibling === 'sibling').toBe(expected?.isLethal === false)
     expect(bytesRead).toBeLessThan(expected?.most ?? 0)

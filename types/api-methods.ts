@@ -15,18 +15,18 @@ import type {
   UpgradeData,
 } from './response.ts'
 
-/** A node-style callback: an error, or the data. With an error, `data` isn't to be touched. */
+/** A Node-style callback: an error, or the data. If there is an error, don't use `data`. */
 export type Callback<TData> = (error: Error | null, data: TData) => void
 
 /**
- * undici's core API, as methods: all that they need of their object is `dispatch()`.
+ * undici's core API, as methods: they only need `dispatch()` from their object.
  *
  * `TOpaque` and `TForm` are inferred from the options `opaque` and `responseHeaders`. The overloads with `never` are
  * there only so that a `Dispatcher` is one of undici-types 6, 7 and 8, too, although ours say more: no call matches
  * them. The last overload of each method is what `ReturnType` and `Parameters` take.
  */
 export interface ApiMethods {
-  /** Sends a request and gives the response when its headers have come. */
+  /** Sends a request, and returns the response when its header section has arrived. */
   request(options: never, callback: never): void
   request(options: never): Promise<never>
   request<TOpaque = null, TForm extends HeaderForm = null>(
@@ -38,7 +38,7 @@ export interface ApiMethods {
   ): Promise<ResponseData<TOpaque, TForm>>
   request<TOpaque = null>(options: RequestOptions<TOpaque, null>): Promise<ResponseData<TOpaque>>
 
-  /** Sends a request and writes the response's body to the stream that `factory` makes. */
+  /** Sends a request, and writes the response body to the stream that `factory` returns. */
   stream(options: never, factory: never, callback: never): void
   stream(options: never, factory: never): Promise<never>
   stream<TOpaque = null, TForm extends HeaderForm = null>(
@@ -56,8 +56,8 @@ export interface ApiMethods {
   ): Promise<StreamData<TOpaque>>
 
   /**
-   * Gives a duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler`
-   * returns.
+   * Returns a Duplex for `stream.pipeline()`: what you write to it is the request body, and you read from it what
+   * `handler` returns.
    */
   pipeline(options: never, handler: never): Duplex
   pipeline<TOpaque = null, TForm extends HeaderForm = null>(
@@ -66,7 +66,7 @@ export interface ApiMethods {
   ): Duplex
   pipeline<TOpaque = null>(options: PipelineOptions<TOpaque, null>, handler: PipelineHandler<TOpaque>): Duplex
 
-  /** Opens a tunnel (RFC 9113 §8.5). */
+  /** Opens a tunnel with CONNECT (RFC 9113 §8.5). */
   connect(options: never, callback: never): void
   connect(options: never): Promise<never>
   connect<TOpaque = null, TForm extends HeaderForm = null>(
@@ -78,7 +78,7 @@ export interface ApiMethods {
   ): Promise<ConnectData<TOpaque, TForm>>
   connect<TOpaque = null>(options: ConnectOptions<TOpaque, null>): Promise<ConnectData<TOpaque>>
 
-  /** Speaks another protocol on a stream: extended CONNECT (RFC 8441). */
+  /** Uses another protocol on a stream, via extended CONNECT (RFC 8441). */
   upgrade(options: never, callback: never): void
   upgrade(options: never): Promise<never>
   upgrade<TOpaque = null, TForm extends HeaderForm = null>(

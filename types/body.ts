@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** A `FormData`: the global one, or that of any undici. It is sent as `multipart/form-data`. */
+/** A `FormData`: the global class, or the one from any undici. Dodici sends it as `multipart/form-data`. */
 export interface FormDataLike {
   /** All entries, in order: a string, or a file. */
   entries(): Iterable<[string, unknown]>
@@ -10,7 +10,7 @@ export interface FormDataLike {
   sort?: never
 }
 
-/** A `Blob` or a `File`: the global one, or any that has these members. */
+/** A `Blob` or a `File`: the global classes, or any object with these members. */
 export interface BlobLike {
   /** Bytes. */
   readonly size: number
@@ -20,26 +20,26 @@ export interface BlobLike {
   stream(): ReadableStreamLike
 }
 
-/** A web `ReadableStream`: the global one, that of `node:stream/web`, or any with a reader. */
+/** A web `ReadableStream`: the global class, the one from `node:stream/web`, or any object with a reader. */
 export interface ReadableStreamLike {
   /** Whether it has a reader already. */
   readonly locked: boolean
-  /** Locks the stream, and gives the reader. */
+  /** Locks the stream and returns the reader. */
   getReader(): unknown
 }
 
-/** A piece of a body that comes in pieces: a string is sent as UTF-8. */
+/** One piece of a streamed body. Dodici sends a string as UTF-8. */
 export type BodyChunk = string | ArrayBufferView | ArrayBuffer
 
 /**
- * Where a request's bytes come from.
+ * Where the bytes of a request body come from.
  *
- * - a string is sent as UTF-8; a Buffer, a typed array, a DataView or an ArrayBuffer as its bytes, uncopied;
+ * - a string is sent as UTF-8; a Buffer, a typed array, a DataView or an ArrayBuffer as its bytes, without a copy;
  * - a Blob is read anew for each attempt; its `type` becomes the `content-type` if the headers have none;
- * - a FormData is sent as `multipart/form-data`, with one boundary for all attempts, a URLSearchParams as
- *   `application/x-www-form-urlencoded`; both set the `content-type` likewise;
- * - a Readable, a web ReadableStream, an iterable or async iterable of strings or bytes is sent as it comes, once.
- *   It must be unread;
+ * - a FormData is sent as `multipart/form-data`, with the same boundary in all attempts, a URLSearchParams as
+ *   `application/x-www-form-urlencoded`; both also set the `content-type`;
+ * - a Readable, a web ReadableStream, or an iterable or async iterable of strings or bytes is sent once, as its data
+ *   arrives. Pass it unread;
  * - `null`: no body.
  */
 export type BodyInit =
@@ -53,12 +53,12 @@ export type BodyInit =
   | AsyncIterable<BodyChunk>
   | null
 
-/** Makes the body of one attempt. It is called once for each attempt, when the request is about to be sent. */
+/** Returns the body for one attempt. Dodici calls it once per attempt, just before it sends the request. */
 export type BodyFactory = () => BodyInit
 
 /**
- * A request's body: the bytes themselves, a source of bytes, or a function that makes either.
+ * A request body: the bytes themselves, a source of bytes, or a function that returns either.
  *
- * Bytes, Blob, FormData, URLSearchParams and a function are replayable: a request with such a body can be sent again.
+ * Dodici can retry a request whose body is bytes, a Blob, a FormData, a URLSearchParams or a function.
  */
 export type RequestBody = BodyInit | BodyFactory

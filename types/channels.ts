@@ -1,21 +1,21 @@
 import type { ConnectionInfo } from './connection.ts'
 import type { EndReason, OpenReason } from './stats.ts'
 
-/** A session, in each message about it: one object for its whole life. */
+/** A session, in each message about it: the same object for its whole life. */
 export interface SessionFacts {
-  /** Numbers the sessions of the origin's dispatcher, from 1. */
+  /** The number of the session within the origin's dispatcher, from 1. */
   readonly id: number
   /** As `URL.origin` writes it. */
   readonly origin: string
   /** Why it was opened. */
   readonly openedFor: OpenReason
-  /** The version of HTTP: over TLS, or without it. */
+  /** The protocol: HTTP/2 over TLS, or without it. */
   readonly protocol: 'h2' | 'h2c'
 }
 
 /**
- * A request, in each message about it: one object for its whole life, over all its attempts; over HTTP/2 the same that
- * the messages of undici's channels have. `path` has the query, which may hold secrets.
+ * A request, in each message about it: the same object for its whole life, over all its attempts, and over HTTP/2 the
+ * same as in the messages of undici's channels. `path` includes the query, which may contain secrets.
  */
 export interface RequestFacts {
   /** As `URL.origin` writes it. */
@@ -27,11 +27,11 @@ export interface RequestFacts {
 }
 
 /**
- * Why a request is sent again:
+ * Why a request is retried:
  *
- * - `unprocessed`: the server has provably not acted on it
- * - `safe`: its session was lost; the server may have acted on it, and may do so again
- * - `http/1.1`: the server wants it by HTTP/1.1
+ * - `unprocessed`: the server provably did not act on it
+ * - `safe`: its session was lost; the server may have acted on it, and may safely do so again
+ * - `http/1.1`: the server wants it over HTTP/1.1
  * - `misdirected`: the response was 421
  */
 export type RetryReason = 'unprocessed' | 'safe' | 'http/1.1' | 'misdirected'
@@ -39,15 +39,15 @@ export type RetryReason = 'unprocessed' | 'safe' | 'http/1.1' | 'misdirected'
 /**
  * Why requests to an origin are served over HTTP/1.1:
  *
- * - `option`: the caller has chosen it: `http:` without `h2c`, for example
- * - `alpn`: a connection was offered both, and its server has chosen HTTP/1.1
- * - `required`: the server has asked for it (HTTP_1_1_REQUIRED)
- * - `upgrade`: the request is an upgrade, and the server offers no extended CONNECT
+ * - `option`: the caller has chosen it, such as `http:` without `h2c`
+ * - `alpn`: the server was offered both, and chose HTTP/1.1
+ * - `required`: the server asked for it (HTTP_1_1_REQUIRED)
+ * - `upgrade`: the request is an upgrade, and the server doesn't offer extended CONNECT
  */
 export type FallbackReason = 'option' | 'alpn' | 'required' | 'upgrade'
 
 /**
- * The channels that Dodici publishes with `node:diagnostics_channel` beside undici's, and their messages.
+ * The channels that Dodici publishes with `node:diagnostics_channel` in addition to undici's, and their messages.
  *
  * @example
  * ```ts
@@ -61,37 +61,37 @@ export type FallbackReason = 'option' | 'alpn' | 'required' | 'upgrade'
  * ```
  */
 export interface DodiciChannels {
-  /** The request has to wait for a connection, or for room on one. */
+  /** The request has to wait for a connection, or for a free stream on one. */
   'dodici:request:queued': RequestMessage
   /** An attempt was sent. */
   'dodici:request:attempt': RequestMessage & {
     /** What carries it. */
     readonly connection: ConnectionInfo
   }
-  /** The header section of the final response has come. */
+  /** The header section of the final response has arrived. */
   'dodici:request:response': RequestMessage & {
-    /** What has carried it. */
+    /** What carried it. */
     readonly connection: ConnectionInfo
     /** The status code (RFC 9110 §15). */
     readonly statusCode: number
   }
   /** Another attempt will follow. */
   'dodici:request:retry': RequestMessage & {
-    /** What has carried this one. */
+    /** What carried this attempt. */
     readonly connection: ConnectionInfo | null
     /** Why the request may be sent again. */
     readonly reason: RetryReason
-    /** What has ended this attempt; `null` after a 421. */
+    /** What ended this attempt; `null` after a 421. */
     readonly error: Error | null
   }
   /** The request has ended. */
   'dodici:request:end': RequestMessage & {
-    /** What has carried it; `null` when no attempt had begun. */
+    /** What carried it; `null` if no attempt had begun. */
     readonly connection: ConnectionInfo | null
-    /** Why it failed; `null` when its response is complete, or its tunnel stands. */
+    /** Why it failed; `null` if its response is complete, or its tunnel is open. */
     readonly error: Error | null
   }
-  /** Requests to an origin are served over HTTP/1.1 from now on. Once for each reason, until HTTP/2 serves it again. */
+  /** From now on, HTTP/1.1 serves requests to an origin. Once per reason, until HTTP/2 serves it again. */
   'dodici:fallback': {
     /** As `URL.origin` writes it. */
     readonly origin: string
@@ -102,16 +102,16 @@ export interface DodiciChannels {
   'dodici:upstream:hedge': {
     /** The name of the upstream that is late. */
     readonly first: string
-    /** The name of the other one. */
+    /** The name of the second upstream. */
     readonly second: string
     /** How long the first has taken so far. Milliseconds. */
     readonly after: number
   }
-  /** A connection is about to be made. */
+  /** A connection attempt is about to start. */
   'dodici:session:open': SessionMessage
   /** The session takes requests. */
   'dodici:session:ready': SessionMessage & {
-    /** A `net.Socket`, a `TLSSocket`, or a Duplex of the caller's. */
+    /** A `net.Socket`, a `TLSSocket`, or the caller's Duplex. */
     readonly socket: unknown
   }
   /** The session serves another origin, too ({@link AgentOptions.coalesce}). */
@@ -121,48 +121,48 @@ export interface DodiciChannels {
     /** The number of the session among those of that origin's dispatcher. */
     readonly sessionId: number
   }
-  /** The peer's SETTINGS have come, or have changed. */
+  /** The peer's SETTINGS have arrived, or have changed. */
   'dodici:session:settings': SessionMessage & {
-    /** What isn't in them has the protocol's default. */
+    /** A missing setting has the protocol's default. */
     readonly settings: PeerSettings
   }
-  /** No sign of life has come in time: the next request waits for the ACK of a PING. */
+  /** No sign of life arrived in time: the next request waits for the ACK of a PING. */
   'dodici:session:late': SessionMessage
-  /** The ACK of a PING has come. */
+  /** The ACK of a PING has arrived. */
   'dodici:session:ping': SessionMessage & {
-    /** The round trip. Milliseconds. */
+    /** The round-trip time. Milliseconds. */
     readonly rtt: number
   }
   /** An upload has to wait for the server to read. */
   'dodici:session:stall': SessionMessage & {
     /** Its stream. */
     readonly streamId: number
-    /** What is left of the connection window, in bytes. 0: it is used up. More: the stream's own window is. */
+    /** What is left of the connection window, in bytes. 0: it is used up. More: the stream window is used up. */
     readonly sessionWindow: number
   }
   /** The session takes no more requests. */
   'dodici:session:draining': SessionMessage & {
-    /** What the server has said; `null` when this side has begun. */
+    /** The server's GOAWAY; `null` if this side started the drain. */
     readonly goaway: PeerGoaway | null
     /** Why. */
     readonly reason: EndReason | null
   }
   /** The session is gone. */
   'dodici:session:closed': SessionMessage & {
-    /** What has ended it; `null` when it was closed on purpose. */
+    /** What ended it; `null` if it was closed on purpose. */
     readonly cause: Error | null
-    /** Why: the first reason counts. */
+    /** Why. The first reason counts. */
     readonly reason: EndReason
   }
 }
 
-/** What each message about a request has. */
+/** The base of each message about a request. */
 export interface RequestMessage {
   /** The same object in each message. */
   readonly request: RequestFacts
 }
 
-/** What each message about a session has. */
+/** The base of each message about a session. */
 export interface SessionMessage {
   /** The same object in each message. */
   readonly session: SessionFacts
@@ -184,6 +184,6 @@ export interface PeerGoaway {
   readonly code: number
   /** The last stream that the peer may have acted on. */
   readonly lastStreamId: number
-  /** What it says about its reason: it may be sensitive. `null` for nothing. */
+  /** Its debug data, which may be sensitive. `null` for none. */
   readonly debugData: Buffer | null
 }

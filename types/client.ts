@@ -12,40 +12,40 @@ export interface ConnectorOptions {
   /** The origin's host name, without the port; an IPv6 address without brackets. */
   hostname: string
 
-  /** The origin's host, with the port where it isn't the scheme's own. */
+  /** The origin's host, with the port unless it is the scheme's default. */
   host?: string
 
   /** `'https:'` or `'http:'`. */
   protocol: string
 
-  /** The port as a string; empty for the scheme's own. */
+  /** The port as a string; empty for the scheme's default. */
   port: string
 
   /** The TLS server name (SNI). Missing: derived from `hostname`. */
   servername?: string
 
-  /** The local address to connect from. `null`: the system's choice. */
+  /** The local address to connect from. `null`: the system chooses. */
   localAddress?: string | null
 
   /** A Unix domain socket or a Windows named pipe to connect to instead of the host. `null`: none. */
   socketPath?: string | null
 
-  /** The protocols to offer by ALPN: `['http/1.1']` for a connection of the fallback, on which HTTP/2 is refused. */
+  /** The protocols to offer in ALPN: `['http/1.1']` for a fallback connection, which refuses HTTP/2. */
   ALPNProtocols?: string[]
 
-  /** Whether HTTP/2 is wanted, under undici's name: `false` for a connection of the fallback. */
+  /** Whether HTTP/2 is wanted, under undici's name: `false` for a fallback connection. */
   allowH2?: boolean
 
   /** An open socket on which to start TLS, such as a tunnel. */
   httpSocket?: Socket
 
-  /** Aborted when the socket isn't wanted any more: the connection has timed out, or its dispatcher is destroyed. */
+  /** Aborts when the socket is no longer wanted: the connection has timed out, or its dispatcher was destroyed. */
   signal?: AbortSignal
 }
 
-/** Serves what HTTP/2 can't: a dispatcher of Dodici, or of undici 6, 7 or 8. Its handlers have both shapes. */
+/** Serves what HTTP/2 can't: a dispatcher from Dodici, or from undici 6, 7 or 8. Its handlers have both shapes. */
 export interface FallbackDispatcher {
-  /** Sends a request. `false`: it is busy, and emits `drain` when there is room. */
+  /** Sends a request. `false`: the dispatcher is busy, and emits `drain` when it has room. */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 }
 
@@ -53,12 +53,12 @@ export interface FallbackDispatcher {
 export type ConnectorCallback = (error: Error | null, socket?: Socket | TLSSocket | null) => void
 
 /**
- * Opens a socket to an origin. It reports through `callback`, or returns a promise of the socket; the first outcome
+ * Opens a socket to an origin. It reports through `callback` or returns a promise for the socket; the first outcome
  * counts.
  *
- * A TLS socket that hasn't negotiated `h2` by ALPN is closed, and its origin's requests go to the
- * {@link ClientOptions.fallback}. By default, the same connector opens the connections of the fallback. undici's
- * `buildConnector({ allowH2: true })` makes a suitable connector.
+ * Dodici closes a TLS socket that hasn't negotiated `h2` via ALPN, and sends the origin's requests to the
+ * {@link ClientOptions.fallback}. By default, the same connector opens the fallback's connections. undici's
+ * `buildConnector({ allowH2: true })` creates a suitable connector.
  */
 export type Connector = (
   options: ConnectorOptions,
@@ -67,7 +67,7 @@ export type Connector = (
 ) => void | Promise<Socket | TLSSocket>
 
 /**
- * How to make a socket: node's options for `tls.connect()` and `net.connect()`, without those that Dodici sets.
+ * How to open a socket: Node's options for `tls.connect()` and `net.connect()`, except those that Dodici sets.
  *
  * `host`, `port`, `path` and ALPN come from the origin, `socketPath` and the protocol; the time limit is
  * `connectTimeout`.
@@ -92,26 +92,26 @@ export type ConnectTlsOptions = Omit<
     >
   > & {
     /**
-     * The CA, certificate and key, as `tls.createSecureContext()` makes them, in place of `ca`, `cert`, `key` and their
-     * like. A function is called for each connection, so that a certificate can be replaced while the dispatcher is in
-     * use. If it returns another object than before, no TLS session of the old one is resumed. If it returns
-     * `undefined`, the other options count.
+     * The CA, certificate and key from `tls.createSecureContext()`, instead of `ca`, `cert`, `key` and similar options.
+     * A function is called for each connection, so you can replace a certificate while the dispatcher is in use. When
+     * it returns a different object, TLS sessions of the old one aren't resumed. If it returns `undefined`, the other
+     * options apply.
      */
     secureContext?: SecureContext | (() => SecureContext | undefined) | undefined
 
-    /** The port to connect to, where it isn't the origin's: `:authority` keeps the origin's. From 1 to 65_535. */
+    /** The port to connect to, if not the origin's: `:authority` keeps the origin's. From 1 to 65_535. */
     remotePort?: number | undefined
   }
 
-/** What `connect` may be, beside a function: options for the socket and TLS, and two of undici's connector. */
+/** The object form of `connect`: options for the socket and TLS, and two from undici's connector. */
 export interface ConnectOptionsWithTarget extends ConnectTlsOptions {
-  /** The same as {@link ClientOptions.connectTimeout}, over which it wins. */
+  /** The same as {@link ClientOptions.connectTimeout}, which it overrides. */
   timeout?: number | null | undefined
-  /** The same as {@link ClientOptions.socketPath}, over which it wins. */
+  /** The same as {@link ClientOptions.socketPath}, which it overrides. */
   socketPath?: string | null | undefined
 }
 
-/** The options of a `Client`. Durations in milliseconds, sizes in bytes. A request's own {@link CallLimits} win. */
+/** `Client` options. Durations in milliseconds, sizes in bytes. A request's own {@link CallLimits} override them. */
 export interface ClientOptions extends CallLimits, Http1Options {
   /**
    * How to connect: options for the socket and TLS (`ca`, `cert`, `key`, `servername`, `lookup`, …), or a function that
@@ -122,7 +122,7 @@ export interface ClientOptions extends CallLimits, Http1Options {
   connect?: ConnectOptionsWithTarget | Connector | null | undefined
 
   /**
-   * undici's other name for the options of `connect`, which win over these. No effect with a connect function.
+   * undici's other name for the `connect` options, which override these. No effect with a connect function.
    *
    * @default null
    */
@@ -136,24 +136,24 @@ export interface ClientOptions extends CallLimits, Http1Options {
   socketPath?: string | null | undefined
 
   /**
-   * The IP address to connect from. The host is connected to by an address of the same family. The `localAddress` of
-   * `connect` wins; a connect function gets this one. `null`: the system's choice.
+   * The IP address to connect from. Dodici connects to an address of the same family. `connect.localAddress` overrides
+   * it; a connect function receives it. `null`: the system chooses.
    *
    * @default null
    */
   localAddress?: string | null | undefined
 
   /**
-   * Whether the addresses of a name are tried one after the other, IPv6 and IPv4 in turn (RFC 8305). The
-   * `autoSelectFamily` of `connect` wins. No effect with a connect function, or with a `localAddress`.
+   * Whether Dodici tries a name's addresses one after another, alternating IPv6 and IPv4 (RFC 8305).
+   * `connect.autoSelectFamily` overrides it. No effect with a connect function or a `localAddress`.
    *
    * @default true
    */
   autoSelectFamily?: boolean | null | undefined
 
   /**
-   * How long an address may take before the next one is tried, in milliseconds; less than 10 is taken for 10. The
-   * `autoSelectFamilyAttemptTimeout` of `connect` wins. No effect with a connect function.
+   * How long one address may take before the next one is tried, in milliseconds; values below 10 count as 10.
+   * `connect.autoSelectFamilyAttemptTimeout` overrides it. No effect with a connect function.
    *
    * @default Node's: 250; 500 from Node 26 on
    */
@@ -163,9 +163,9 @@ export interface ClientOptions extends CallLimits, Http1Options {
    * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to
    * 2^31 - 1.
    *
-   * While many streams are open, they get smaller windows, so that all together stay below
-   * {@link ClientOptions.maxSessionBuffer}. If this option is set, a session begins with it, where it fits. If not, a
-   * session begins with about 1 MiB, and a response that outgrows its window makes it larger.
+   * With many open streams, Dodici gives each a smaller window, to keep their sum below
+   * {@link ClientOptions.maxSessionBuffer}. If you set this option, a session starts with it, if it fits. If not, a
+   * session starts with about 1 MiB, and grows the window when a response outgrows it.
    *
    * With a multiple of 1,024, responses of exactly that length from Node's own servers may fail (docs/connections.md).
    * Dodici itself never chooses such a window.
@@ -175,16 +175,16 @@ export interface ClientOptions extends CallLimits, Http1Options {
   initialWindowSize?: number | null | undefined
 
   /**
-   * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1. If it isn't given, it
-   * grows with what its streams may hold together.
+   * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1. If you don't set it,
+   * it grows with what the streams may hold together.
    *
    * @default 16_777_259
    */
   connectionWindowSize?: number | null | undefined
 
   /**
-   * How much a session buffers at most for readers that don't read, in bytes: its stream windows together, from 65_535
-   * to 2^53 - 1. A session opens at most one stream for each 16,385 bytes of it.
+   * The most a session buffers for readers that aren't reading, in bytes: the sum of its stream windows, from 65_535 to
+   * 2^53 - 1. A session opens at most one stream per 16,385 bytes of it.
    *
    * @default 268_435_456
    */
@@ -193,39 +193,39 @@ export interface ClientOptions extends CallLimits, Http1Options {
   /**
    * How long a session without requests stays open. `0`: until the server closes it.
    *
-   * A connection of HTTP/1.1 without requests stays open for so long too, unless its server asks for another time by
-   * `keep-alive: timeout`; without this option for 4 seconds, as in undici.
+   * An idle HTTP/1.1 connection stays open for as long, unless its server asks for another time with
+   * `keep-alive: timeout`. If you don't set this option, it stays open for 4 seconds, as in undici.
    *
    * @default 300_000
    */
   keepAliveTimeout?: number | null | undefined
 
   /**
-   * After so long without a byte from the server, a session that has requests sends a PING (RFC 9113 §6.7). Unless you
-   * set it, an early PING is sent 2 seconds after the last byte, and further ones 4, 8, 16 and 32 seconds after the ACK
-   * of the one before, where the server won't count them against us. A session
-   * that was idle for so long is verified by a PING before it takes a request. `0`: never.
+   * How long a session with requests waits for a byte from the server before it sends a PING (RFC 9113 §6.7). Unless
+   * you set it, Dodici sends an early PING 2 seconds after the last byte, and further ones 4, 8, 16 and 32 seconds
+   * after the previous ACK, if the server won't count them against the client. A session that was idle for this long is
+   * verified with a PING before it takes a request. `0`: never.
    *
-   * Doubled for an origin each time that it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
+   * Doubled for an origin each time it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
    *
-   * @default 60_000; 300_000 for an origin that has responded with `application/grpc`: gRPC servers end a connection
-   *   for PINGs that come sooner
+   * @default 60_000; 300_000 for an origin that has responded with `application/grpc`, because gRPC servers end
+   *   connections with more frequent PINGs
    */
   pingInterval?: number | null | undefined
 
   /**
-   * How long the server may take to acknowledge a PING: after that the session is destroyed. `0`: for ever, and no
-   * session is verified.
+   * How long the server may take to acknowledge a PING before Dodici destroys the session. `0`: forever, and Dodici
+   * verifies no session.
    *
    * @default 15_000
    */
   pingTimeout?: number | null | undefined
 
   /**
-   * How many streams a session may reset (RST_STREAM) at once, for calls that were aborted or were too late: 1 or more.
-   * {@link ClientOptions.resetRate} says how fast they come back. A stream whose reset has to wait keeps its place on
-   * the session; the caller is free at once. When few are left, another session takes the new calls. Node's server ends
-   * a connection above 1,000. `null`: any number, for a server without such a limit.
+   * How many streams a session may reset (RST_STREAM) in one burst, for aborted calls and timeouts: 1 or more.
+   * {@link ClientOptions.resetRate} says how fast the budget refills. A stream whose reset has to wait keeps its place
+   * on the session; the caller doesn't wait. When few resets are left, another session takes new calls. Node's server
+   * ends a connection above 1,000. `null`: no limit, for servers without such a limit.
    *
    * Halved for 10 minutes when a server may have ended a session because of its resets (GOAWAY with INTERNAL_ERROR or
    * ENHANCE_YOUR_CALM).
@@ -235,32 +235,32 @@ export interface ClientOptions extends CallLimits, Http1Options {
   resetBurst?: number | null | undefined
 
   /**
-   * How many resets a second {@link ClientOptions.resetBurst} regains, from 1 to 1_000_000. `null`: the default.
+   * How many resets per second {@link ClientOptions.resetBurst} regains, from 1 to 1_000_000. `null`: the default.
    *
    * @default 30
    */
   resetRate?: number | null | undefined
 
   /**
-   * After so long a session is replaced: another one is opened first, and takes the requests as soon as the server's
-   * SETTINGS have come on it. Then the old one finishes its streams, for {@link ClientOptions.sessionGracePeriod} at
-   * most, and is closed. The new connection resolves the name again. `0`: a session may get any age.
+   * The age at which Dodici replaces a session. It opens another one first, which takes the requests once the server's
+   * SETTINGS have arrived. Then the old session finishes its streams, for at most
+   * {@link ClientOptions.sessionGracePeriod}, and closes. The new connection resolves the name again. `0`: no limit.
    *
-   * The age of each session is up to 10 % less, by chance, so that sessions that were opened together aren't replaced
-   * together. A session that has had no requests for five seconds, or for half of that age, is closed without a
-   * successor. While no other connection can be made, the old session goes on serving.
+   * Each session's age is randomly reduced by up to 10 %, so that sessions opened together aren't replaced together. A
+   * session without requests for five seconds, or for half of that age, closes without a successor. If no new
+   * connection can be made, the old session continues to serve.
    *
-   * Without this option {@link ClientOptions.clientTtl} holds, undici's option for the same; and where this one is
-   * given, it holds over HTTP/1.1 as well, unless `clientTtl` is given, too.
+   * Without this option, undici's {@link ClientOptions.clientTtl} applies. With it, it also applies over HTTP/1.1,
+   * unless you set `clientTtl`, too.
    *
    * @default 0
    */
   maxSessionAge?: number | null | undefined
 
   /**
-   * How many requests a session has at most; retries count. When a quarter of them is left, another session is opened,
-   * and the session is replaced as for {@link ClientOptions.maxSessionAge}. For servers that close a connection after
-   * so many requests, and that fail some of them (`keepalive_requests` of nginx). `0`: any number.
+   * The most requests a session gets, retries included. When a quarter of them is left, Dodici opens another session
+   * and replaces this one as for {@link ClientOptions.maxSessionAge}. Use it with servers that close a connection after
+   * a number of requests and fail some of them (nginx's `keepalive_requests`). `0`: no limit.
    *
    * Over HTTP/1.1 it is the default of {@link ClientOptions.maxRequestsPerClient}, which has no effect over HTTP/2.
    *
@@ -269,28 +269,28 @@ export interface ClientOptions extends CallLimits, Http1Options {
   maxSessionRequests?: number | null | undefined
 
   /**
-   * How long the streams of a session may go on when it was replaced for its age or for its number of requests. What is
-   * left then ends with the connection, and fails with a `SocketError`; tunnels, too. Idempotent requests of which no
-   * part of a response has come are sent again. `0`: for ever; the next session is replaced for its age when these
-   * streams have ended.
+   * How long the streams of a session may continue after it was replaced for its age or its number of requests. Then
+   * the connection ends, and what is left on it fails with a `SocketError`; tunnels, too. Idempotent requests without
+   * any part of a response are retried. `0`: forever; the next session is replaced for its age only when these streams
+   * have ended.
    *
    * @default 300_000
    */
   sessionGracePeriod?: number | null | undefined
 
   /**
-   * Whether an idempotent request (see {@link DispatchOptions.idempotent}) is retried once when its session dies before
-   * any part of the response has come. `false`: only a request that the server has provably not processed is retried.
+   * Whether Dodici retries an idempotent request (see {@link DispatchOptions.idempotent}) once when its session dies
+   * before any part of the response has arrived. `false`: it retries only what the server provably did not process.
    *
    * @default true
    */
   replaySafe?: boolean | null | undefined
 
   /**
-   * Whether a request fails before it is sent if its header section is larger than the server's
-   * SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2), with a `RequestHeadersOverflowError` that names the limit; so do
-   * trailers. The setting is advisory: with `false` such a request is sent all the same. Before the server's SETTINGS
-   * have come, the limit isn't known, and requests are sent.
+   * Whether a request whose header or trailer section exceeds the server's SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113
+   * §6.5.2) fails before it is sent, with a `RequestHeadersOverflowError` that names the limit. The setting is
+   * advisory: with `false`, Dodici sends such a request anyway. Until the server's SETTINGS have arrived, the limit is
+   * unknown, and Dodici sends the request.
    *
    * @default true
    */
@@ -299,64 +299,64 @@ export interface ClientOptions extends CallLimits, Http1Options {
   /**
    * The dispatcher for requests that HTTP/2 can't serve:
    *
-   * - requests to an origin that chooses HTTP/1.1 by ALPN (remembered for five minutes, or until a connection chooses
+   * - requests to an origin that chooses HTTP/1.1 in ALPN (remembered for five minutes, or until a connection chooses
    *   HTTP/2);
    * - a request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7), if its body can be sent again;
-   * - an upgrade to a server that offers no extended CONNECT.
+   * - an upgrade to a server that doesn't offer extended CONNECT.
    *
-   * Limits, signals and errors of a request are the same there.
+   * A request's limits, signal and errors are the same there.
    *
-   * - `undefined`: a dispatcher of the kind that is built into Node, made on first use with the same `connect`,
-   *   `socketPath`, `connectTimeout` and {@link Http1Options}, and closed along with this one. If there is none, such a
-   *   request fails with a `NotSupportedError`.
-   * - A dispatcher of your own isn't closed. It decides how many connections it opens, and how long they live.
-   * - `null`: none. Then `h2` alone is offered by ALPN, and such a request fails with an `AlpnError`, a `StreamError`
-   *   or a `NotSupportedError`.
+   * - `undefined`: the undici that is built into Node. Dodici creates its dispatcher on first use with the same
+   *   `connect`, `socketPath`, `connectTimeout` and {@link Http1Options}, and closes it together with this one. If
+   *   there is none, such a request fails with a `NotSupportedError`.
+   * - Your own dispatcher: you close it. It decides how many connections it opens, and how long they live.
+   * - `null`: none. Dodici offers only `h2` in ALPN, and such a request fails with an `AlpnError`, a `StreamError` or a
+   *   `NotSupportedError`.
    *
    * @default undefined
    */
   fallback?: FallbackDispatcher | null | undefined
 
-  /** HTTP/2's own options, under undici's names. */
+  /** HTTP/2 settings and limits, under undici's names. */
   h2Options?: H2Options | null | undefined
 
   /**
-   * How many streams a session opens at once. The peer's SETTINGS_MAX_CONCURRENT_STREAMS can lower this limit, not
-   * raise it. `null`: the peer's limit alone. Before its SETTINGS have come, 100 at most (RFC 9113 §6.5.2 recommends no
-   * lower peer limit).
+   * How many streams a session opens at once. The peer's SETTINGS_MAX_CONCURRENT_STREAMS can lower this limit, but not
+   * raise it. `null`: only the peer's limit. Before its SETTINGS have arrived, at most 100 (RFC 9113 §6.5.2 recommends
+   * that peers allow at least that many).
    *
    * @default null
    */
   maxConcurrentStreams?: number | null | undefined
 
   /**
-   * Whether a session sends only its first request before the server's SETTINGS have come. For strict servers, which
-   * end a connection with more streams than they allow. `false`: up to 100 requests are sent, and what the server
-   * refuses is retried. Once the limit of an origin is known, its next sessions don't wait.
+   * Whether a session sends only its first request before the server's SETTINGS have arrived. Use it with strict
+   * servers, which end a connection that opens more streams than they allow. `false`: the session sends up to 100
+   * requests and retries those the server refuses. Once Dodici knows an origin's limit, its next sessions don't wait.
    *
    * @default false
    */
   waitForSettings?: boolean | null | undefined
 
   /**
-   * Whether a request fails if its body's length differs from its `content-length`. `false`: the body decides, and if
-   * its length is known, the field is set to it.
+   * Whether a request fails if its body length differs from its `content-length`. `false`: the body decides, and Dodici
+   * sets the field to the body length if it is known.
    *
    * @default true
    */
   strictContentLength?: boolean | undefined
 
   /**
-   * Whether the caller's stack is appended to the `stack` of an error: where `dispatch()`, `request()` or `fetch()` was
-   * called. Use it with callbacks and `then()`; after `await`, the stack names the caller anyway. It costs a few
-   * microseconds per request. A request's own {@link DispatchOptions.captureStack} wins.
+   * Whether Dodici appends the caller's stack to the `stack` of an error: where `dispatch()`, `request()` or `fetch()`
+   * was called. Use it with callbacks and `then()`; after `await`, the stack names the caller anyway. It costs a few
+   * microseconds per request. A request's {@link DispatchOptions.captureStack} overrides it.
    *
    * @default false
    */
   captureStack?: boolean | null | undefined
 
   /**
-   * What a WebSocket of undici, or the one that is built into Node, may receive over this dispatcher. `null`: the
+   * Limits for what undici's WebSocket, or the one built into Node, may receive over this dispatcher. `null`: the
    * defaults.
    *
    * @default null
@@ -364,7 +364,7 @@ export interface ClientOptions extends CallLimits, Http1Options {
   webSocket?: WebSocketOptions | null | undefined
 
   /**
-   * What an EventSource of undici, or the one that is built into Node, may receive over this dispatcher. `null`: the
+   * Limits for what undici's EventSource, or the one built into Node, may receive over this dispatcher. `null`: the
    * defaults.
    *
    * @default null
@@ -372,25 +372,25 @@ export interface ClientOptions extends CallLimits, Http1Options {
   eventSource?: EventSourceOptions | null | undefined
 
   /**
-   * The implementation of HTTP/2.
+   * The HTTP/2 implementation: `'node'` for Node's own, `'wire'` for Dodici's.
    *
-   * Without this option, a session over a Duplex that is neither a `net.Socket` nor a `TLSSocket` has `'wire'`:
-   * `node:http2` isn't safe there. With `'node'` such a session fails with an `InvalidArgumentError`.
+   * Without this option, a session over a Duplex that is neither a `net.Socket` nor a `TLSSocket` uses `'wire'`,
+   * because `node:http2` isn't safe there. With `'node'` such a session fails with an `InvalidArgumentError`.
    *
    * @default the environment variable `DODICI_ENGINE`; without it `'node'`, on Bun `'wire'`
    */
   engine?: EngineName | undefined
 
   /**
-   * Whether an `http:` origin speaks HTTP/2, by prior knowledge (RFC 9113 §3.3), or a function that tells it for the
-   * origin. `false`: its requests go to the {@link ClientOptions.fallback}.
+   * Whether Dodici uses HTTP/2 with prior knowledge (RFC 9113 §3.3) for an `http:` origin, or a function that decides
+   * it for each origin. `false`: the requests go to the {@link ClientOptions.fallback}.
    *
    * @default true; `false` for an `Agent`, which is for any origin, and in `dodici/undici`
    */
   h2c?: boolean | ((origin: URL) => boolean) | null | undefined
 
   /**
-   * undici's name for {@link ClientOptions.h2c}, which wins over it.
+   * undici's name for {@link ClientOptions.h2c}, which overrides it.
    *
    * @default null
    */
@@ -404,56 +404,55 @@ export interface ClientOptions extends CallLimits, Http1Options {
   allowH2?: boolean | null | undefined
 }
 
-/** The options of a `Pool`: those of its sessions, and how many there may be. */
+/** `Pool` options: the options for its sessions, and how many sessions there may be. */
 export interface PoolOptions extends ClientOptions {
   /**
-   * How many sessions may be open to the origin; draining ones don't count. A further one is opened when all are full.
-   * `null`: any number.
+   * How many sessions may be open to the origin, not counting draining ones. Dodici opens another session when all are
+   * full. `null`: no limit.
    *
-   * Over HTTP/1.1, where a connection has one request at a time, it is the number of connections to the origin: further
-   * requests wait. Without this option, and with `null`, there may be any number of them, as in undici: so slow
-   * responses don't wait for each other. A `Client` has one. Connections that were upgraded, and tunnels, don't count.
+   * Over HTTP/1.1, where a connection carries one request at a time, it limits the connections to the origin: further
+   * requests wait. If you don't set it, or with `null`, there is no limit, as in undici, so slow responses don't block
+   * each other. A `Client` has one connection. Upgraded connections and tunnels don't count.
    *
    * @default 4; over HTTP/1.1 any number
    */
   connections?: number | null | undefined
 }
 
-/** The options of an `Agent`: those of each of its Pools, and its own. */
+/** `Agent` options: the options for each of its Pools, and a few more. */
 export interface AgentOptions extends PoolOptions {
   /**
-   * How many origins the agent may hold. When another one is needed, an origin that has no requests and wasn't used
-   * lately is closed; if all have requests, the request to the new origin fails with a `MaxOriginsReachedError`.
-   * `null`: any number; above 1_000, idle ones are closed.
+   * How many origins the agent may hold. When it needs another one, it closes an origin that has no requests and wasn't
+   * used lately; if all have requests, the request to the new origin fails with a `MaxOriginsReachedError`. `null`: no
+   * limit, but above 1_000 the agent closes idle ones.
    *
    * @default null
    */
   maxOrigins?: number | null | undefined
 
   /**
-   * Makes the dispatcher for one origin. The function gets the agent's options without `factory` and `maxOrigins`, but
-   * with the agent's `fallback`, and with `h2c: false` for an `http:` origin that is spoken to in HTTP/1.1.
+   * Creates the dispatcher for one origin. The function receives the agent's options without `factory` and
+   * `maxOrigins`, with the agent's `fallback`, and with `h2c: false` for an `http:` origin that uses HTTP/1.1.
    *
    * @default (origin, options) => new Pool(origin, options)
    */
   factory?: ((origin: URL, options: PoolOptions) => Dispatcher) | null | undefined
 
   /**
-   * Whether `http:` origins speak HTTP/2 by prior knowledge (RFC 9113 §3.3), or a function that tells it for an origin.
-   * The function is called once, as long as the agent remembers the origin. `false`: their requests go to the
-   * `fallback`.
+   * Whether Dodici uses HTTP/2 with prior knowledge (RFC 9113 §3.3) for `http:` origins, or a function that decides it
+   * for each origin. The function is called once, as long as the agent remembers the origin. `false`: the requests go
+   * to the `fallback`.
    *
    * @default false
    */
   h2c?: boolean | ((origin: URL) => boolean) | null | undefined
 
   /**
-   * Whether `https:` origins share sessions (RFC 9113 §9.1.1): an origin uses a session that was opened for another
-   * one where that one's certificate is valid for it, too. docs/connections.md has all conditions, docs/security.md
-   * what it means for privacy. `true`: as an object without properties. `false` and `null`: each origin has its own
-   * sessions.
+   * Whether `https:` origins share sessions (RFC 9113 §9.1.1): an origin uses a session opened for another origin if
+   * that session's certificate is valid for both. docs/connections.md lists all conditions, and docs/security.md
+   * explains what it means for privacy. `true`: the same as `{}`. `false` and `null`: each origin has its own sessions.
    *
-   * No effect with a `connect` function, `socketPath`, `factory`, or a `servername` in `connect`: Dodici warns of that.
+   * No effect with a `connect` function, `socketPath`, `factory` or `connect.servername`; Dodici warns about that.
    *
    * @default false
    */
@@ -463,22 +462,22 @@ export interface AgentOptions extends PoolOptions {
 /** Which origins share sessions. */
 export interface CoalesceOptions {
   /**
-   * What must say that the server of a session serves another origin, beside its certificate:
+   * What must confirm, in addition to the certificate, that a session's server serves another origin:
    *
-   * - `dns`: the origin's name resolves to the address that the session is connected to. Where the server has sent an
-   *   ORIGIN frame (RFC 8336), it lists the origin as well
-   * - `origin-frame`: the server has sent an ORIGIN frame that lists the origin; and the name resolves to that address,
-   *   unless {@link CoalesceOptions.skipDns} is set
-   * - `both`: as `dns`; and where an ORIGIN frame lists the origin, {@link CoalesceOptions.skipDns} is obeyed
+   * - `dns`: the origin's name resolves to the session's address. If the server has sent an ORIGIN frame (RFC 8336),
+   *   the frame lists the origin, too
+   * - `origin-frame`: the server has sent an ORIGIN frame that lists the origin, and the name resolves to the session's
+   *   address, unless {@link CoalesceOptions.skipDns} is set
+   * - `both`: the same as `dns`, but {@link CoalesceOptions.skipDns} applies to origins that an ORIGIN frame lists
    *
    * @default 'both'
    */
   origins?: 'dns' | 'origin-frame' | 'both' | null | undefined
 
   /**
-   * Whether an origin that is listed in an ORIGIN frame is believed without a look-up of its name. Then whoever has
-   * stolen the key of a certificate gets the requests for each of its names, without any power over DNS or routes.
-   * `true` needs {@link CoalesceOptions.origins} to be `'origin-frame'` or `'both'`.
+   * Whether Dodici trusts an ORIGIN frame without looking the origin's name up. Then a stolen certificate key is enough
+   * to receive the requests for every name in the certificate, without control over DNS or routes. `true` needs
+   * {@link CoalesceOptions.origins} to be `'origin-frame'` or `'both'`.
    *
    * @default false
    */
@@ -486,7 +485,7 @@ export interface CoalesceOptions {
 }
 
 /**
- * SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). A missing one isn't sent, and has the protocol's
+ * SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). A missing setting isn't sent and has the protocol's
  * default.
  */
 export interface Http2Settings {
@@ -506,7 +505,7 @@ export interface Http2Settings {
   enableConnectProtocol?: boolean | undefined
 }
 
-/** undici's `h2Options`. An option that is given both here and at the top level must have the same value. */
+/** undici's `h2Options`. An option that you set both here and at the top level must have the same value. */
 export interface H2Options {
   /** Sent when a session begins. */
   settings?: Http2Settings | null | undefined
@@ -520,14 +519,14 @@ export interface H2Options {
 
 /** undici's `webSocket` options. A WebSocket fails when it receives more. */
 export interface WebSocketOptions {
-  /** The most frames of one message. `0` or `Infinity`: any number. @default 131_072 */
+  /** The most frames in one message. `0` or `Infinity`: no limit. @default 131_072 */
   maxFragments?: number | undefined
-  /** The most bytes of one message, decompressed. `0` or `Infinity`: any number. @default 134_217_728 */
+  /** The most bytes in one message, decompressed. `0` or `Infinity`: no limit. @default 134_217_728 */
   maxPayloadSize?: number | undefined
 }
 
 /** undici's `eventSource` options. An EventSource fails when it receives more. */
 export interface EventSourceOptions {
-  /** The most bytes of one event. `0` or `Infinity`: any number. @default `buffer.constants.MAX_STRING_LENGTH` */
+  /** The most bytes in one event. `0` or `Infinity`: no limit. @default `buffer.constants.MAX_STRING_LENGTH` */
   maxEventSize?: number | undefined
 }

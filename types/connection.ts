@@ -5,50 +5,50 @@ import type { PeerCertificate } from 'node:tls'
  *
  * - `h2`: HTTP/2 over TLS (RFC 9113 §3.2)
  * - `h2c`: HTTP/2 without TLS (§3.3)
- * - `http/1.1`: HTTP/1.1, by the fallback
+ * - `http/1.1`: HTTP/1.1, via the fallback
  */
 export type HttpProtocol = 'h2' | 'h2c' | 'http/1.1'
 
 /** What carries a request, and its attempts so far: a snapshot. */
 export interface ConnectionInfo {
-  /** The protocol of the present attempt, or of the last one. */
+  /** The protocol of the current attempt, or of the last one. */
   readonly protocol: HttpProtocol
 
   /**
-   * The number of the session that it runs on, among those of its origin's dispatcher: the `session.id` of the channels
-   * `dodici:session:*`. `null` over HTTP/1.1.
+   * The number of its session within the origin's dispatcher: the `session.id` in the `dodici:session:*` channels.
+   * `null` over HTTP/1.1.
    */
   readonly sessionId: number | null
 
   /** The id of its stream. `null` over HTTP/1.1, and until the stream has one. */
   readonly streamId: number | null
 
-  /** How many attempts have begun, this one included: 1 unless the request was sent again. */
+  /** How many attempts have begun, including this one: 1 unless the request was retried. */
   readonly attempts: number
 }
 
-/** What TLS has agreed on for a connection, as `tls.TLSSocket` tells it. */
+/** What a connection has negotiated in TLS, according to `tls.TLSSocket`. */
 export interface TlsInfo {
-  /** The version, such as `'TLSv1.3'`; `null` if Node tells none. */
+  /** The version, such as `'TLSv1.3'`; `null` if Node doesn't know it. */
   readonly protocol: string | null
-  /** The name of the cipher suite, as IANA has it: `'TLS_AES_256_GCM_SHA384'`. */
+  /** The IANA name of the cipher suite, such as `'TLS_AES_256_GCM_SHA384'`. */
   readonly cipher: string
-  /** What ALPN has chosen; `null` for nothing. */
+  /** The protocol chosen in ALPN; `null` for none. */
   readonly alpnProtocol: string | null
-  /** Whether the peer's certificate was verified. It may not be with `rejectUnauthorized: false`. */
+  /** Whether the peer's certificate was verified. With `rejectUnauthorized: false`, it may not be. */
   readonly authorized: boolean
   /** Whether the handshake resumed an earlier session. */
   readonly isSessionReused: boolean
   /**
-   * The peer's certificate, without its issuers. Node parses it on the first read. `null` if the connection was gone
+   * The peer's certificate, without its issuers. Node parses it on the first read. `null` if the connection has closed
    * by then.
    */
   readonly peerCertificate: PeerCertificate | null
 }
 
 /**
- * The ends of the connection that carries a request. An address is `null` where the connection has none: over a Unix
- * socket, or over a Duplex of a connect function. Through a proxy, `remoteAddress` is the proxy's.
+ * The two ends of the connection that carries a request. An address is `null` if the connection has none: on a Unix
+ * socket, or on a Duplex from a connect function. Through a proxy, `remoteAddress` is the proxy's.
  */
 export interface TransportInfo {
   /** The IP address of this end. */

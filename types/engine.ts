@@ -1,4 +1,4 @@
 /**
- * An implementation of HTTP/2: `'node'` is `node:http2`; `'wire'` is Dodici's own, over the socket, for less CPU time.
+ * An HTTP/2 implementation: `'node'` is `node:http2`; `'wire'` is Dodici's own, and needs less CPU time.
  */
 export type EngineName = 'node' | 'wire'

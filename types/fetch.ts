@@ -8,8 +8,8 @@ import type { FallbackDispatcher } from './client.ts'
  */
 export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'duplex' | 'headers'> {
   /**
-   * The standard's `BodyInit` of any library, an async iterable of bytes or strings, a Node Readable. Any other value
-   * becomes a string, as in Node: also an array, or another iterable, although undici's type permits these.
+   * The standard's `BodyInit` from any library, an async iterable of bytes or strings, or a Node Readable. As in Node,
+   * any other value becomes a string: even an array or another iterable, although undici's type permits these.
    */
   body?:
     | RequestInit['body']
@@ -26,16 +26,16 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
     | undefined
 
   /**
-   * The dispatcher that sends the request: one of Dodici, or of undici 6, 7 or 8. `null`: the default.
+   * The dispatcher that sends the request, from Dodici or from undici 6, 7 or 8. `null`: the default.
    *
    * @default getGlobalDispatcher()
    */
   dispatcher?: FallbackDispatcher | null | undefined
 
-  /** Required with a body that is a stream: the response comes when the request has been sent. */
+  /** Required with a stream body: the response arrives after the request was sent. */
   duplex?: 'half' | undefined
 
-  /** An object of fields, pairs of name and value, or a `Headers` of any library. */
+  /** An object of fields, name-value pairs, or a `Headers` from any library. */
   headers?:
     | RequestInit['headers']
     | Readonly<Record<string, string | readonly string[]>>
@@ -58,7 +58,7 @@ interface HeadersLike {
   get(name: string): string | null
 }
 
-/** The members of a `Request` that `fetch()` reads: Node's own, and that of any undici, have them. */
+/** The members of a `Request` that `fetch()` reads. Node's own `Request` and the one from any undici have them. */
 export interface RequestLike {
   /** The absolute URL. */
   readonly url: string
@@ -68,7 +68,7 @@ export interface RequestLike {
   readonly headers: HeadersLike
   /** The body as a stream. `null`: no body. */
   readonly body: ReadableStreamLike | null
-  /** Whether the body has been read: then it can't be sent. */
+  /** Whether the body has already been read. If so, it can't be sent. */
   readonly bodyUsed: boolean
   /** Aborts the call. */
   readonly signal: AbortSignal
@@ -78,10 +78,10 @@ export interface RequestLike {
   readonly mode: string
   /** The cache mode, such as `'default'`. */
   readonly cache: string
-  /** The digests that the body must have one of; empty for none. */
+  /** The digests, one of which the response body must match; empty for none. */
   readonly integrity: string
   /** A URL, `'about:client'`, or empty for none. */
   readonly referrer: string
-  /** Such as `'no-referrer'`; empty for the default. */
+  /** The referrer policy, such as `'no-referrer'`; empty for the default. */
   readonly referrerPolicy: string
 }

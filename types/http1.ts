@@ -1,48 +1,48 @@
 /**
- * The options of connections that speak HTTP/1.1, under undici's names and with undici's defaults. They are for
- * connections that Dodici opens itself: a `fallback` of the caller's has options of its own.
+ * The options of HTTP/1.1 connections, with undici's names and defaults. They apply to connections that Dodici opens
+ * itself: your own `fallback` has its own options.
  *
  * Durations in milliseconds, sizes in bytes.
  */
 export interface Http1Options {
   /**
-   * How long a connection of HTTP/1.1 without requests stays open at most, whatever its server asks for by `keep-alive:
-   * timeout`. `0`: as long as the server asks for. It has no effect over HTTP/2.
+   * The longest an idle HTTP/1.1 connection stays open, whatever its server asks for with `keep-alive: timeout`. `0`:
+   * as long as the server asks for. No effect over HTTP/2.
    *
    * @default 600_000
    */
   keepAliveMaxTimeout?: number | null | undefined
 
   /**
-   * How much sooner than its server asks for by `keep-alive: timeout` a connection of HTTP/1.1 is closed: a request
-   * must not meet the server's close. `0`: no sooner. It has no effect over HTTP/2.
+   * How much earlier than the server's `keep-alive: timeout` Dodici closes an HTTP/1.1 connection, so that no request
+   * runs into the server's close. `0`: no earlier. No effect over HTTP/2.
    *
    * @default 2_000
    */
   keepAliveTimeoutThreshold?: number | null | undefined
 
   /**
-   * After so long a connection of HTTP/1.1 gets no new requests: it finishes those that it has, and is closed. `0`: it
-   * may get any age. undici 6 and early versions of 7 don't have it: on Node 20 and 22 a connection that should have
-   * such an age brings a warning (`DODICI_UNKNOWN_OPTION`). Over HTTP/2 it is {@link ClientOptions.maxSessionAge},
-   * unless that is given; and that is this one's default.
+   * The age at which an HTTP/1.1 connection gets no new requests: it finishes those it has, and closes. `0`: no limit.
+   * undici 6 and early versions of 7 don't support it: on Node 20 and 22, Dodici may warn about that
+   * (`DODICI_UNKNOWN_OPTION`). Over HTTP/2 it sets {@link ClientOptions.maxSessionAge}, unless you set that, too; and
+   * `maxSessionAge` is the default of this option.
    *
    * @default 0
    */
   clientTtl?: number | null | undefined
 
   /**
-   * How many requests a connection of HTTP/1.1 serves before it is closed. `0`: any number. It has no effect over
-   * HTTP/2, where {@link ClientOptions.maxSessionRequests} is the limit, which is this one's default.
+   * How many requests an HTTP/1.1 connection serves before Dodici closes it. `0`: no limit. No effect over HTTP/2,
+   * where {@link ClientOptions.maxSessionRequests} is the limit, which is also the default of this option.
    *
    * @default 0
    */
   maxRequestsPerClient?: number | null | undefined
 
   /**
-   * How many requests a connection of HTTP/1.1 may have at once (RFC 9112 §9.3.2), from 0 to 4_294_967_295. `0`: each
-   * request has a connection, which is closed behind it. It has no effect over HTTP/2, where `maxConcurrentStreams` is
-   * the limit.
+   * How many requests an HTTP/1.1 connection may have at once (RFC 9112 §9.3.2), from 0 to 4_294_967_295. `0`: each
+   * request gets its own connection, which closes after it. No effect over HTTP/2, where `maxConcurrentStreams` is the
+   * limit.
    *
    * @default 1
    */

@@ -2,7 +2,7 @@ import type { AgentOptions, ConnectTlsOptions } from './client.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { RequestHeaders } from './headers.ts'
 
-/** What a {@link ProxyAgentOptions.clientFactory} gets: how to connect to the proxy. */
+/** The second argument of {@link ProxyAgentOptions.clientFactory}: how to connect to the proxy. */
 export interface ProxyClientOptions {
   /** {@link ProxyAgentOptions.proxyTls}. */
   connect: ConnectTlsOptions
@@ -10,20 +10,20 @@ export interface ProxyClientOptions {
   connectTimeout: number
 }
 
-/** The options of connections through a proxy. */
+/** Options for connections through a proxy. */
 export interface ProxyOptions {
   /**
-   * The value of `proxy-authorization` (RFC 9110 §11.7.2), such as `'Bearer …'`. It wins over the credentials of the
-   * proxy's URL.
+   * The value of `proxy-authorization` (RFC 9110 §11.7.2), such as `'Bearer …'`. It overrides the credentials in the
+   * proxy URL.
    */
   token?: string | null | undefined
 
-  /** Credentials for the scheme Basic, in Base64: `btoa('user:password')`. Not together with `token`. */
+  /** Credentials for the Basic scheme, in Base64: `btoa('user:password')`. Not together with `token`. */
   auth?: string | null | undefined
 
   /**
-   * Header fields for the proxy, or a function that makes them. The function is called for each connection through the
-   * proxy, and for each request that is forwarded. The origin doesn't get them.
+   * Header fields for the proxy, or a function that returns them. Dodici calls the function for each connection through
+   * the proxy, and for each forwarded request. The origin doesn't receive them.
    */
   headers?: RequestHeaders | (() => RequestHeaders) | null | undefined
 
@@ -34,52 +34,52 @@ export interface ProxyOptions {
   requestTls?: ConnectTlsOptions | null | undefined
 
   /**
-   * Whether requests to `http:` origins go through a tunnel as well. `false`: they are sent to the proxy in absolute
-   * form (RFC 9112 §3.2.2). Upgrades, CONNECT, and origins that speak HTTP/2 by `h2c` always go through a tunnel.
+   * Whether requests to `http:` origins go through a tunnel, too. `false`: Dodici sends them to the proxy in absolute
+   * form (RFC 9112 §3.2.2). Upgrades, CONNECT, and origins that `h2c` selects always go through a tunnel.
    *
    * @default false
    */
   proxyTunnel?: boolean | null | undefined
 
   /**
-   * Makes the dispatcher that opens tunnels through an HTTP proxy. A Pool of Dodici needs `h2c: false` for an
-   * `http:` proxy.
+   * Creates the dispatcher that opens tunnels through an HTTP proxy. Dodici's Pool needs `h2c: false` for an `http:`
+   * proxy.
    *
-   * @default (url, options) => new Pool(url, options), which speaks HTTP/2 or HTTP/1.1 by ALPN with an `https:` proxy
+   * @default (url, options) => new Pool(url, options), which uses HTTP/2 or HTTP/1.1 via ALPN with an `https:` proxy
    */
   clientFactory?: ((url: URL, options: ProxyClientOptions) => Dispatcher) | null | undefined
 
-  /** The user's name at a SOCKS5 proxy (RFC 1929). It wins over that of the proxy's URL. */
+  /** The user name for a SOCKS5 proxy (RFC 1929). It overrides the one in the proxy URL. */
   username?: string | null | undefined
 
-  /** The user's password at a SOCKS5 proxy. It wins over that of the proxy's URL. */
+  /** The password for a SOCKS5 proxy. It overrides the one in the proxy URL. */
   password?: string | null | undefined
 
-  /** TLS and socket options; a function isn't accepted: connections go to the proxy. See `proxyTls`, `requestTls`. */
+  /** TLS and socket options. A function isn't accepted: connections go to the proxy. See `proxyTls`, `requestTls`. */
   connect?: ConnectTlsOptions | null | undefined
 }
 
-/** The options of a `ProxyAgent`. */
+/** `ProxyAgent` options. */
 export interface ProxyAgentOptions extends Omit<AgentOptions, keyof ProxyOptions>, ProxyOptions {
   /**
-   * The proxy's URL: `http:`, `https:`, `socks5:` or `socks:`. It may have credentials: they go to the proxy alone, and
-   * no error shows them.
+   * The proxy URL: `http:`, `https:`, `socks5:` or `socks:`. It may contain credentials: only the proxy receives them,
+   * and no error shows them.
    */
   uri: string | URL
 }
 
-/** The options of a `Socks5ProxyAgent`: those of a `ProxyAgent`, less what only HTTP has. */
+/** `Socks5ProxyAgent` options: those of a `ProxyAgent`, without the ones for HTTP proxies. */
 export interface Socks5ProxyAgentOptions
   extends Omit<ProxyAgentOptions, 'uri' | 'token' | 'auth' | 'headers' | 'clientFactory' | 'proxyTunnel'> {}
 
-/** The options of an `EnvHttpProxyAgent`. */
+/** `EnvHttpProxyAgent` options. */
 export interface EnvHttpProxyAgentOptions extends Omit<ProxyAgentOptions, 'uri'> {
   /** The proxy for `http:` origins. @default the environment's `http_proxy`, else `HTTP_PROXY` */
   httpProxy?: string | null | undefined
   /** The proxy for `https:` origins. @default the environment's `https_proxy`, else `HTTPS_PROXY`, else `httpProxy` */
   httpsProxy?: string | null | undefined
   /**
-   * Hosts that are reached without a proxy: see `NO_PROXY` in docs/proxies.md.
+   * Hosts to reach without a proxy: see `NO_PROXY` in docs/proxies.md.
    *
    * @default the environment's `no_proxy`, else `NO_PROXY`, as they are when a request is made
    */

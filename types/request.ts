@@ -18,28 +18,28 @@ export type HttpMethod =
   | 'QUERY'
   | (string & Record<never, never>)
 
-/** Trailers of a request, or a function that makes them: each attempt calls it once the body has been read. */
+/** Request trailers, or a function that returns them: each attempt calls it once the body has been read. */
 export type RequestTrailers = RequestHeaders | (() => RequestHeaders | null | undefined)
 
-/** How urgent a response is (RFC 9218 §4). */
+/** How urgently you need a response (RFC 9218 §4). */
 export interface RequestPriority {
   /** From 0, the most urgent, to 7. @default 3 */
   urgency?: number | undefined
   /**
-   * Whether a part of the response is useful before it is complete: the server may interleave it with others.
+   * Whether part of the response is useful before it is complete: the server may interleave it with others.
    *
    * @default false
    */
   incremental?: boolean | undefined
 }
 
-/** A value of a query that isn't empty. */
+/** A query value that isn't empty. */
 export type QueryPrimitive = string | number | bigint | boolean
 
-/** A value of a query, or a list of values. `undefined` and `null` give an empty value. */
+/** A query value, or a list of values. `undefined` and `null` give an empty value. */
 export type QueryValue = QueryPrimitive | readonly QueryPrimitive[] | null | undefined
 
-/** One request, as `dispatch()` takes it. The options of undici 6, 7 and 8 are all acceptable. */
+/** The options of one request, for `dispatch()`. It accepts all options of undici 6, 7 and 8. */
 export interface DispatchOptions extends CallLimits {
   /**
    * Where to send the request, such as `'https://example.com'`. An `Agent` needs it; a `Client` has its own origin.
@@ -60,21 +60,21 @@ export interface DispatchOptions extends CallLimits {
   body?: RequestBody | undefined
 
   /**
-   * The header fields. `null`: none but those that Dodici sends.
+   * The header fields. `null`: only those that Dodici adds itself.
    *
    * @default null
    */
   headers?: RequestHeaders | null | undefined
 
   /**
-   * Appended to `path` as a query string; a list gives one pair per element. `path` may have no query of its own then.
+   * Appended to `path` as a query string; a list gives one pair per element. Then `path` must not contain a query.
    */
   query?: Readonly<Record<string, QueryValue>> | undefined
 
   /**
-   * Whether sending the request twice does no harm (RFC 9110 §9.2.2). Such a request is retried once when its session
-   * dies before any part of the response has come, if its body can be sent again. A request that is provably
-   * unprocessed is retried in any case. It has no effect on a tunnel.
+   * Whether sending the request twice does no harm (RFC 9110 §9.2.2). Dodici retries such a request once if its session
+   * dies before any part of the response has arrived and its body can be sent again. It retries a provably unprocessed
+   * request in any case. No effect on a tunnel.
    *
    * @default true for GET, HEAD, OPTIONS and TRACE, else false. An `UpstreamPool` sends a PUT or a DELETE to another
    *   upstream as well, unless this is `false`.
@@ -82,42 +82,42 @@ export interface DispatchOptions extends CallLimits {
   idempotent?: boolean | undefined
 
   /**
-   * The TLS server name (SNI, RFC 6066 §3), which the certificate must be for. It is an option for an Agent; undici's
-   * `dns` interceptor sets it, along with an address as `origin`. Requests with different names share no connection. A
-   * Client or a Pool has one name, `connect.servername` or the origin's host, and refuses any other. Without TLS it has
-   * no effect. `null`: that of `connect`, or the origin's host.
+   * The TLS server name (SNI, RFC 6066 §3), which the certificate must be valid for. Use it with an Agent; undici's
+   * `dns` interceptor sets it, along with an address as `origin`. Requests with different names don't share a
+   * connection. A Client or Pool has one name, `connect.servername` or the origin's host, and refuses any other. No
+   * effect without TLS. `null`: `connect.servername`, or the origin's host.
    *
    * @default null
    */
   servername?: string | null | undefined
 
   /**
-   * `false` sends an `upgrade` by HTTP/1.1, that is, to the `fallback`. For other requests it has no effect: undici 8
-   * sets it on every request of an older fetch, which uses HTTP/2 here nevertheless.
+   * `false` sends an `upgrade` over HTTP/1.1, via the `fallback`. No effect on other requests: undici 8 sets it on
+   * every request of an older fetch, which uses HTTP/2 here nevertheless.
    */
   allowH2?: boolean | undefined
 
   /**
-   * Whether no other request is sent behind this one on its connection before its response has begun. It is for
-   * HTTP/1.1 with `pipelining` above 1; over HTTP/2 a slow response blocks no other. `null`: the default.
+   * Whether further requests on the same connection wait until this response has started. It is for HTTP/1.1 with
+   * `pipelining` above 1; over HTTP/2 a slow response doesn't block others. `null`: the default.
    *
    * @default true; `false` for HEAD
    */
   blocking?: boolean | null | undefined
 
   /**
-   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. If the server offers no
-   * extended CONNECT, the `fallback` upgrades over HTTP/1.1. `true` means `'websocket'`; `null` and `false`: none. The
-   * handler needs `onRequestUpgrade` then, or `onUpgrade`. A `sec-websocket-key` is sent over HTTP/1.1 alone (RFC 8441
-   * §5).
+   * The protocol to use on the stream via extended CONNECT (RFC 8441), such as `'websocket'`. If the server doesn't
+   * offer extended CONNECT, the `fallback` upgrades over HTTP/1.1. `true` means `'websocket'`; `null` and `false`:
+   * none. The handler then needs `onRequestUpgrade` or `onUpgrade`. Dodici sends `sec-websocket-key` only over HTTP/1.1
+   * (RFC 8441 §5).
    *
    * @default null
    */
   upgrade?: boolean | string | null | undefined
 
   /**
-   * Whether the connection is closed behind the response, and the server is told so by `connection: close`. A
-   * `connection: close` among the headers asks for the same. It is for HTTP/1.1: over HTTP/2 it has no effect, since a
+   * Whether to close the connection after the response, and tell the server so with `connection: close`. Adding
+   * `connection: close` to the headers has the same effect. It is for HTTP/1.1: no effect over HTTP/2, because a
    * session carries other requests (RFC 9113 §8.2.2). `null`: the default.
    *
    * @default false; `true` with `pipelining: 0`
@@ -125,61 +125,61 @@ export interface DispatchOptions extends CallLimits {
   reset?: boolean | null | undefined
 
   /**
-   * Sends `expect: 100-continue`, and holds the body back until the server responds, or for a second: the server
-   * needn't respond (RFC 9110 §10.1.1). Without a body it has no effect.
+   * Sends `expect: 100-continue`, and holds the body back until the server responds, but for a second at most, because
+   * the server needn't respond (RFC 9110 §10.1.1). No effect without a body.
    *
    * @default false
    */
   expectContinue?: boolean | undefined
 
   /**
-   * Fields to send after the body. A function is called once the body has been read: for a checksum, for example.
+   * Fields to send after the body. A function is called once the body has been read, for example for a checksum.
    *
    * @default null
    */
   trailers?: RequestTrailers | null | undefined
 
   /**
-   * Names of fields of the header section and the trailer section that are sent as never indexed (RFC 7541 §7.1.3):
-   * neither the peer nor an intermediary may put their values into a table. Engine `'wire'` never indexes
-   * `authorization`, `proxy-authorization` and `cookie` anyway; node:http2 never indexes `authorization` and short
-   * cookies. No error message shows such a value.
+   * Names of header and trailer fields to send as never indexed (RFC 7541 §7.1.3): neither the peer nor an intermediary
+   * may put their values into a table. Engine `'wire'` never indexes `authorization`, `proxy-authorization` and
+   * `cookie` anyway; node:http2 never indexes `authorization` and short cookies. Error messages never show these
+   * values.
    *
    * @default null
    */
   sensitiveHeaders?: readonly string[] | null | undefined
 
   /**
-   * How urgent the response is beside others of the same connection (RFC 9218). It is sent as a `priority` field; if
-   * `headers` have one, that one wins. {@link DispatchController.reprioritize} changes it. `null`: no such field is
-   * sent.
+   * How urgent the response is, compared with others on the same connection (RFC 9218). Dodici sends it as a `priority`
+   * field, unless `headers` already have one. {@link DispatchController.reprioritize} changes it. `null`: no such
+   * field.
    *
    * @default null
    */
   priority?: RequestPriority | null | undefined
 
   /**
-   * Whether an error of this request has the stack of its caller, appended to its own `stack`. `null`: what the
-   * dispatcher's option of the same name says.
+   * Whether Dodici appends the caller's stack to the `stack` of this request's errors. `null`: as the dispatcher's
+   * option of the same name says.
    *
    * @default null
    */
   captureStack?: boolean | null | undefined
 
-  /** Without effect: a connection carries many requests at once. In undici 8, the IP type of service of the socket. */
+  /** No effect: a connection carries many requests at once. In undici 8, the socket's IP type of service. */
   typeOfService?: number | null | undefined
 
-  /** Only `false`, for the sake of undici 6: a response's status is no error, except by an interceptor. */
+  /** Only `false`, for code written for undici 6. To turn a status into an error, use an interceptor. */
   throwOnError?: boolean | undefined
 
-  /** Only `0`, which built-in fetch passes: redirects are fetch's, or an interceptor's. */
+  /** Only `0`, which the built-in fetch passes. To follow redirects, use fetch or an interceptor. */
   maxRedirections?: number | undefined
 }
 
-/** What ends a call: an `AbortSignal`, or an emitter of `'abort'`. `null`: nothing. */
+/** What aborts a call: an `AbortSignal`, or an EventEmitter that emits `'abort'`. `null`: nothing. */
 export type CallSignal = AbortSignal | EventEmitter | null
 
-/** How headers and trailers are given. `'raw'`: as flat lists, in wire order. `null`: as objects. */
+/** The form of headers and trailers. `'raw'`: flat lists, in wire order. `null`: objects. */
 export type HeaderForm = 'raw' | null
 
 /**
@@ -191,34 +191,34 @@ export type HeaderForm = 'raw' | null
 export interface RequestOptions<TOpaque = null, TForm extends HeaderForm = HeaderForm>
   extends DispatchOptions {
   /**
-   * Any value: it comes back with the response.
+   * Any value: the response carries it back to you.
    *
    * @default null
    */
   opaque?: TOpaque | undefined
 
   /**
-   * Ends the call when it fires. `null`: nothing does.
+   * Aborts the call when it fires. `null`: none.
    *
    * @default null
    */
   signal?: CallSignal | undefined
 
-  /** Called for each 1xx response. `null`: they are ignored. */
+  /** Called for each 1xx response. `null`: Dodici ignores them. */
   onInfo?:
     | ((info: { statusCode: number; headers: Record<string, string | string[]> }) => void)
     | null
     | undefined
 
   /**
-   * `'raw'`: headers and trailers come as flat lists, in wire order. `null`: as objects.
+   * The form of headers and trailers. `'raw'`: flat lists, in wire order. `null`: objects.
    *
    * @default null
    */
   responseHeaders?: TForm | undefined
 
   /**
-   * How many bytes of the response's body may wait for the reader before the stream is held back.
+   * How many bytes of the response body may wait for the reader before Dodici holds the stream back.
    *
    * @default 65_536
    */
@@ -244,7 +244,7 @@ export interface ConnectOptions<TOpaque = null, TForm extends HeaderForm = Heade
   /** See {@link DispatchOptions.captureStack}. @default null */
   captureStack?: boolean | null | undefined
 
-  /** Where to send it. A `Client` has its own; an `Agent` needs one. */
+  /** The origin, such as `'https://example.com'`. An `Agent` needs it; a `Client` has its own. */
   origin?: string | URL | undefined
 
   /**
@@ -261,21 +261,21 @@ export interface ConnectOptions<TOpaque = null, TForm extends HeaderForm = Heade
   headers?: RequestHeaders | null | undefined
 
   /**
-   * Ends the call when it fires. `null`: nothing does.
+   * Aborts the call when it fires. `null`: none.
    *
    * @default null
    */
   signal?: CallSignal | undefined
 
   /**
-   * Any value: it comes back with the response.
+   * Any value: the response carries it back to you.
    *
    * @default null
    */
   opaque?: TOpaque | undefined
 
   /**
-   * `'raw'`: headers come as a flat list, in wire order. `null`: as an object.
+   * The form of the headers. `'raw'`: a flat list, in wire order. `null`: an object.
    *
    * @default null
    */
@@ -283,13 +283,13 @@ export interface ConnectOptions<TOpaque = null, TForm extends HeaderForm = Heade
 }
 
 /**
- * The options of `upgrade()`: extended CONNECT (RFC 8441). Once it is established, limits and signal no longer apply.
+ * The options of `upgrade()`: extended CONNECT (RFC 8441). Once the upgrade is done, limits and signal no longer apply.
  */
 export interface UpgradeOptions<TOpaque = null, TForm extends HeaderForm = HeaderForm> extends CallLimits {
   /** See {@link DispatchOptions.captureStack}. @default null */
   captureStack?: boolean | null | undefined
 
-  /** Where to send it. A `Client` has its own; an `Agent` needs one. */
+  /** The origin, such as `'https://example.com'`. An `Agent` needs it; a `Client` has its own. */
   origin?: string | URL | undefined
 
   /** The path with its query, starting with `/`. */
@@ -310,28 +310,28 @@ export interface UpgradeOptions<TOpaque = null, TForm extends HeaderForm = Heade
   headers?: RequestHeaders | null | undefined
 
   /**
-   * The protocol to speak: `:protocol` of the request.
+   * The protocol to use: the request's `:protocol`.
    *
    * @default 'websocket'
    */
   protocol?: string | undefined
 
   /**
-   * Ends the call when it fires. `null`: nothing does.
+   * Aborts the call when it fires. `null`: none.
    *
    * @default null
    */
   signal?: CallSignal | undefined
 
   /**
-   * Any value: it comes back with the response.
+   * Any value: the response carries it back to you.
    *
    * @default null
    */
   opaque?: TOpaque | undefined
 
   /**
-   * `'raw'`: headers come as a flat list, in wire order. `null`: as an object.
+   * The form of the headers. `'raw'`: a flat list, in wire order. `null`: an object.
    *
    * @default null
    */

@@ -8,13 +8,13 @@ import type { HeaderForm } from './request.ts'
 /** How much of an unwanted body `dump()` reads. */
 export interface DumpOptions {
   /**
-   * Bytes to read before the stream is reset instead.
+   * How many bytes to read before resetting the stream instead.
    *
    * @default 131_072
    */
   limit?: number | undefined
 
-  /** Ends the dump. */
+  /** Aborts the dump. */
   signal?: AbortSignal | null | undefined
 }
 
@@ -28,28 +28,28 @@ export interface BodyReadable extends Readable {
   text(): Promise<string>
   /** The body parsed as JSON. */
   json(): Promise<unknown>
-  /** The body as a Blob of the response's content type. */
+  /** The body as a Blob with the response's content type. */
   blob(): Promise<Blob>
   /** The body's bytes. */
   bytes(): Promise<Uint8Array>
-  /** The body's bytes, in an ArrayBuffer that has nothing else. */
+  /** The body's bytes, in an ArrayBuffer of exactly that length. */
   arrayBuffer(): Promise<ArrayBuffer>
   /** The body parsed as `multipart/form-data` or `application/x-www-form-urlencoded`. */
   formData(): Promise<FormData>
   /** The body as a web stream. */
   readonly body: ReadableStream<Uint8Array>
-  /** What carries the response, as of now; `null` where another dispatcher has served it. Dodici's own. */
+  /** What carries the response right now; `null` if another dispatcher served it. Not in undici. */
   readonly connection: ConnectionInfo | null
-  /** Reads what is left and drops it, so that the stream can end without a reset. */
+  /** Reads and drops the rest of the body, so that the stream can end without a reset. */
   dump(options?: DumpOptions): Promise<void>
   /** Whether the body was read, in part or entirely. */
   readonly bodyUsed: boolean
 }
 
-/** The header fields in the form that was asked for. */
+/** The header fields, in the form that `responseHeaders` asks for. */
 export type HeadersIn<TForm extends HeaderForm> = TForm extends 'raw' ? RawHeaders : IncomingHttpHeaders
 
-/** The trailers in the form that was asked for. */
+/** The trailers, in the form that `responseHeaders` asks for. */
 export type TrailersIn<TForm extends HeaderForm> = TForm extends 'raw' ? RawHeaders : Record<string, string>
 
 /**
@@ -62,15 +62,15 @@ export interface ResponseData<TOpaque = null, TForm extends HeaderForm = null> {
   statusCode: number
   /** HTTP/2 has none (RFC 9113 §8.3.2): an empty string. */
   statusText: string
-  /** The header fields: the object as the session made it, or `[name, value, …]`. */
+  /** The header fields: an object, or `[name, value, …]`. */
   headers: HeadersIn<TForm>
-  /** The body. It must be consumed, dumped or destroyed. */
+  /** The body. Consume, dump or destroy it. */
   body: BodyReadable
   /** The trailers: an object, or `[name, value, …]`. They are empty until the body has ended. */
   trailers: TrailersIn<TForm>
-  /** The request's own `opaque`. */
+  /** The `opaque` value you passed. */
   opaque: TOpaque
-  /** The object that the interceptors of the call shared, and may have filled. */
+  /** The object that the call's interceptors share and may fill. */
   context: object
 }
 
@@ -81,23 +81,23 @@ export type RawResponseData<TOpaque = null> = ResponseData<TOpaque, 'raw'>
 export interface ConnectData<TOpaque = null, TForm extends HeaderForm = null> {
   /** The status: 2xx. */
   statusCode: number
-  /** The header fields: the object as the session made it, or `[name, value, …]`. */
+  /** The header fields: an object, or `[name, value, …]`. */
   headers: HeadersIn<TForm>
   /** The tunnel. Each half ends by itself; `destroy()` resets the stream. */
   socket: Duplex
-  /** The request's own `opaque`. */
+  /** The `opaque` value you passed. */
   opaque: TOpaque
-  /** The object that the interceptors of the call shared, and may have filled. */
+  /** The object that the call's interceptors share and may fill. */
   context: object
 }
 
-/** The result of `upgrade()`: `socket` is the stream, on which the other protocol is spoken. */
+/** The result of `upgrade()`: use the new protocol on `socket`. */
 export interface UpgradeData<TOpaque = null, TForm extends HeaderForm = null>
   extends ConnectData<TOpaque, TForm> {}
 
 /** The result of `stream()`, when the response has been written. */
 export interface StreamData<TOpaque = null, TForm extends HeaderForm = null> {
-  /** The request's own `opaque`. */
+  /** The `opaque` value you passed. */
   opaque: TOpaque
   /** The trailers: an object, or `[name, value, …]`. */
   trailers: TrailersIn<TForm>
@@ -107,15 +107,15 @@ export interface StreamData<TOpaque = null, TForm extends HeaderForm = null> {
 export interface StreamFactoryData<TOpaque = null, TForm extends HeaderForm = null> {
   /** The final status: never 1xx. */
   statusCode: number
-  /** The header fields: the object as the session made it, or `[name, value, …]`. */
+  /** The header fields: an object, or `[name, value, …]`. */
   headers: HeadersIn<TForm>
-  /** The request's own `opaque`. */
+  /** The `opaque` value you passed. */
   opaque: TOpaque
-  /** The object that the interceptors of the call shared, and may have filled. */
+  /** The object that the call's interceptors share and may fill. */
   context: object
 }
 
-/** Makes the stream that a response's body is written to. */
+/** Returns the stream to write the response body to. */
 export type StreamFactory<TOpaque = null, TForm extends HeaderForm = null> = (
   data: StreamFactoryData<TOpaque, TForm>,
 ) => Writable
@@ -123,13 +123,13 @@ export type StreamFactory<TOpaque = null, TForm extends HeaderForm = null> = (
 /** The argument of a {@link PipelineHandler}. */
 export interface PipelineHandlerData<TOpaque = null, TForm extends HeaderForm = null>
   extends StreamFactoryData<TOpaque, TForm> {
-  /** The response's body. */
+  /** The response body. */
   body: BodyReadable
   /** The trailers: an object, or `[name, value, …]`. They are empty until the body has ended. */
   trailers: TrailersIn<TForm>
 }
 
-/** Makes the readable half of a pipeline from the response. */
+/** Returns the readable half of a pipeline, made from the response. */
 export type PipelineHandler<TOpaque = null, TForm extends HeaderForm = null> = (
   data: PipelineHandlerData<TOpaque, TForm>,
 ) => Readable

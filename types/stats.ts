@@ -4,12 +4,12 @@ import type { EngineName } from './engine.ts'
  * Why a session was opened:
  *
  * - `cold`: there was none
- * - `full`: no other had room
- * - `replacement`: the previous one was lost, or retired by the server, while requests were left
- * - `crowded`: most places of another one were held by aborted requests, whose streams wait for their reset; that one
- *   is retired
- * - `age`, `requests`: another one has reached {@link ClientOptions.maxSessionAge}, or comes near
- *   {@link ClientOptions.maxSessionRequests}; that one is retired
+ * - `full`: no other session had room
+ * - `replacement`: the previous session was lost, or retired by the server, while requests were left
+ * - `crowded`: aborted requests, whose streams wait for their reset, held most places of another session, which is
+ *   retired
+ * - `age`, `requests`: another session has reached {@link ClientOptions.maxSessionAge}, or comes near
+ *   {@link ClientOptions.maxSessionRequests}, and is retired
  */
 export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded' | 'age' | 'requests'
 
@@ -21,11 +21,11 @@ export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded' | 'age' | '
  * - `idle`: {@link ClientOptions.keepAliveTimeout}
  * - `crowded`: see {@link OpenReason}
  * - `goaway`: the server has sent GOAWAY
- * - `shut`: no more request bodies could be sent on it: the server returns no flow-control credit for those of streams
- *   that have ended, and the connection's send window is used up (RFC 9113 §6.9)
- * - `misdirected`: the server has responded with 421: it doesn't serve the origin on this connection; or its ORIGIN
- *   frame doesn't list the origin ({@link AgentOptions.coalesce})
- * - `lost`: the connection was lost, or was ended for an error
+ * - `shut`: it can send no more request bodies: the server returns no flow-control credit for the bodies of ended
+ *   streams, and the connection's send window is used up (RFC 9113 §6.9)
+ * - `misdirected`: the server has responded with 421, because it doesn't serve the origin on this connection; or its
+ *   ORIGIN frame doesn't list the origin ({@link AgentOptions.coalesce})
+ * - `lost`: the connection was lost or ended because of an error
  * - `unconnected`: no connection was made, or it speaks HTTP/1.1
  * - `closed`: its dispatcher was closed or destroyed
  */
@@ -41,64 +41,64 @@ export type EndReason =
   | 'unconnected'
   | 'closed'
 
-/** How many sessions have closed, by the reason. */
+/** How many sessions have closed, by reason. */
 export type SessionEnds = Record<EndReason, number>
 
 /** A snapshot of one session. */
 export interface SessionStats {
   /**
-   * The implementation of HTTP/2 that runs it. Until it is connected, the one of its client: over a Duplex of a connect
-   * function `'wire'` may take its place ({@link ClientOptions.engine}).
+   * The HTTP/2 implementation that runs it. Until it is connected, the client's engine: over a Duplex from a connect
+   * function, `'wire'` may take its place ({@link ClientOptions.engine}).
    */
   engine: EngineName
 
   /**
    * `verifying`: the peer must acknowledge a PING before the session takes requests again. `draining`: the session
-   * finishes its streams, and takes no new ones.
+   * finishes its streams and takes no new ones.
    */
   state: 'connecting' | 'ready' | 'verifying' | 'draining'
 
   /** Why the session was opened. */
   openedFor: OpenReason
 
-  /** Why it takes no more requests. `null`: it does take some, or will. */
+  /** Why it takes no more requests. `null`: it still takes requests, or will. */
   endedFor: EndReason | null
 
   /**
-   * The origins that it serves, in the order in which they have joined. The one that it was opened for was the first,
-   * and may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams` are
-   * those of the stats' own origin.
+   * The origins that it serves, in the order in which they joined. The first was the origin that it was opened for,
+   * which may have left since. More than one only with {@link AgentOptions.coalesce}: then `requests` and `streams`
+   * count only the origin these stats are for.
    */
   origins: string[]
 
-  /** How many requests it has had: retries count, since each has a stream. */
+  /** How many requests it has had, retries included: each has a stream. */
   requests: number
 
   /** How many streams are open. */
   streams: number
 
-  /** The server's SETTINGS_MAX_CONCURRENT_STREAMS. `null`: its SETTINGS haven't come. */
+  /** The server's SETTINGS_MAX_CONCURRENT_STREAMS. `null`: its SETTINGS haven't arrived. */
   peerLimit: number | null
 
   /** How many streams it may have open now: the lowest of all limits. */
   limit: number
 
-  /** The receive window of its new streams, in bytes. */
+  /** The receive window of new streams, in bytes. */
   streamWindow: number
 
-  /** The round trip of the last PING, in milliseconds. `null`: no PING has been acknowledged. */
+  /** The round-trip time of the last PING, in milliseconds. `null`: no PING has been acknowledged. */
   rtt: number | null
 
-  /** Bytes from the socket, without those of TLS. */
+  /** Bytes from the socket, without TLS overhead. */
   bytesRead: number
 
-  /** Bytes to the socket, without those of TLS. */
+  /** Bytes to the socket, without TLS overhead. */
   bytesWritten: number
 }
 
-/** What is under way over HTTP/1.1. */
+/** What is currently going on over HTTP/1.1. */
 export interface Http1Stats {
-  /** How many connections there are, idle ones too. They are part of `connected`. */
+  /** How many connections there are, including idle ones. They are part of `connected`. */
   connections: number
 
   /** How many calls are being served. They are part of `running`. */
@@ -119,13 +119,13 @@ export interface ClientStats {
   /** All calls: `pending` and `running`. */
   size: number
 
-  /** Every session that isn't closed, the oldest first. */
+  /** All sessions that aren't closed, oldest first. */
   sessions: SessionStats[]
 
-  /** What the default fallback does over HTTP/1.1. Connections of a `fallback` of the caller's aren't known: 0. */
+  /** What the default fallback does over HTTP/1.1. Your own `fallback` isn't counted: 0. */
   http1: Http1Stats
 
-  /** How many sessions have closed so far, by the reason. */
+  /** How many sessions have closed so far, by reason. */
   ended: SessionEnds
 }
 
@@ -149,13 +149,13 @@ export interface PoolStats {
   /** All calls: `pending` and `running`. */
   size: number
 
-  /** Every session that isn't closed, the oldest first. */
+  /** All sessions that aren't closed, oldest first. */
   sessions: SessionStats[]
 
-  /** What the default fallback does over HTTP/1.1. Connections of a `fallback` of the caller's aren't known: 0. */
+  /** What the default fallback does over HTTP/1.1. Your own `fallback` isn't counted: 0. */
   http1: Http1Stats
 
-  /** How many sessions have closed so far, by the reason. */
+  /** How many sessions have closed so far, by reason. */
   ended: SessionEnds
 }
 

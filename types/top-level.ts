@@ -19,10 +19,10 @@ import type {
   UpgradeData,
 } from './response.ts'
 
-/** What the top-level functions take besides the options of the method of the same name. */
+/** Options of the top-level functions, in addition to those of the method with the same name. */
 export interface TopLevelOptions {
   /**
-   * Who sends it. `null`: the global dispatcher.
+   * The dispatcher that sends the request. `null`: the global dispatcher.
    *
    * @default null
    */
@@ -36,17 +36,17 @@ export interface TopLevelOptions {
   method?: HttpMethod | undefined
 }
 
-/** Where a top-level function sends its request: a string, a URL, or what `url.format()` takes. */
+/** Where a top-level function sends its request: a string, a URL, or an object that `url.format()` accepts. */
 export type RequestUrl = string | URL | UrlObject
 
-/** The options of the method of the same name, none of which is needed: the URL has the origin and the path. */
+/** The options of the method with the same name, all optional: the URL has the origin and the path. */
 type TopLevel<TOptions> = TopLevelOptions & Partial<TOptions>
 
-/** One argument that is both: where to send, in undici's pieces or in those of `url.format()`, and the options. */
+/** One argument for both the URL, in undici's parts or those of `url.format()`, and the options. */
 export type RequestTarget<TOptions> = Omit<UrlObject, 'query'> &
   Omit<TopLevel<TOptions>, 'origin'> & {
     /**
-     * The scheme, host and port, in place of `protocol`, `hostname` and `port`. `null`: these say it.
+     * The scheme, host and port, instead of `protocol`, `hostname` and `port`. `null`: use those.
      *
      * @default null
      */

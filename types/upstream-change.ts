@@ -1,9 +1,9 @@
-/** How the upstreams of an `UpstreamPool` have changed, by the answer of a source. */
+/** How a source's answer has changed the upstreams of an `UpstreamPool`. */
 export interface UpstreamChange {
-  /** All that there are now: the origin of each, with `#` and the address if it has one. */
+  /** All current upstreams: each one's origin, with `#` and the address if it has one. */
   upstreams: readonly string[]
-  /** Those that are new. */
+  /** The new upstreams. */
   added: readonly string[]
-  /** Those that get no requests any more: the requests that they have end, and then their connections are closed. */
+  /** The upstreams that get no more requests: they finish those they have, and then their connections close. */
   removed: readonly string[]
 }

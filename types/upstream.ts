@@ -4,32 +4,32 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { IncomingHttpHeaders } from './headers.ts'
 import type { ClientStats, PoolStats } from './stats.ts'
 
-/** One upstream of an `UpstreamPool`, with options of its own: they win over those of the `UpstreamPool`. */
+/** One upstream of an `UpstreamPool`, with its own options, which override those of the `UpstreamPool`. */
 export interface UpstreamInit extends PoolOptions {
   /** An `http:` or `https:` URL without path, query, fragment or credentials. */
   origin: string | URL
 
   /**
-   * Its share of the load, in proportion to the weights of the others: above 0, up to 1_000_000.
+   * Its share of the load, relative to the other weights: above 0, up to 1_000_000.
    *
    * @default 1
    */
   weight?: number | null | undefined
 
   /**
-   * The IP address of this upstream, in place of those that the origin's name has: `10.0.0.7`, `10.0.0.7:8443`, `::1`,
-   * or `[::1]:8443`. Without a port the origin's counts. TLS and `:authority` are by the origin. Not with `socketPath`.
+   * The IP address of this upstream, instead of the addresses of the origin's name: `10.0.0.7`, `10.0.0.7:8443`, `::1`,
+   * or `[::1]:8443`. Without a port, the origin's port applies. TLS and `:authority` follow the origin. Not with
+   * `socketPath`.
    *
-   * Upstreams of one origin are told apart by their addresses. `null`: the origin's name is looked up for each
-   * connection.
+   * Upstreams of one origin differ by their addresses. `null`: Dodici looks the origin's name up for each connection.
    *
    * @default null
    */
   address?: string | null | undefined
 
   /**
-   * Upstreams with a higher number get requests only while all of the lower ones are ejected or overloaded, or have
-   * failed the same request: a whole number from 0 to 65_535, as in an SRV record (RFC 2782).
+   * Upstreams with a higher number get requests only while all upstreams with lower numbers are ejected or overloaded,
+   * or have failed the same request: a whole number from 0 to 65_535, as in an SRV record (RFC 2782).
    *
    * @default 0
    */
@@ -39,13 +39,13 @@ export interface UpstreamInit extends PoolOptions {
 /** One upstream: an origin, or an object with an origin. */
 export type UpstreamInput = string | URL | UpstreamInit
 
-/** The upstreams that there are now, all of them; and for how long that is true. */
+/** All current upstreams, and how long this answer is valid. */
 export interface UpstreamAnswer {
-  /** The upstreams there are now: all of them. */
+  /** All current upstreams. */
   upstreams: readonly UpstreamInput[]
 
   /**
-   * How many milliseconds the answer holds: then the resolver is asked again. The least is 5_000. No effect for an
+   * How many milliseconds the answer is valid before Dodici asks the resolver again, at least 5_000. No effect for an
    * async iterable. `null`: 30_000.
    *
    * @default null
@@ -53,25 +53,24 @@ export interface UpstreamAnswer {
   ttl?: number | null | undefined
 }
 
-/** What an {@link UpstreamResolver} gets. */
+/** The argument of an {@link UpstreamResolver}. */
 export interface UpstreamResolverContext {
-  /** Aborted when no answer is wanted any more: the UpstreamPool is closed, or 30 seconds have passed. */
+  /** Aborts when the answer is no longer wanted: the UpstreamPool was closed, or 30 seconds have passed. */
   signal: AbortSignal
   /** The `lookup` of the UpstreamPool's `connect` option; `null` if it has none. */
   lookup: LookupFunction | null
-  /** The only family of addresses that connections can use, by `connect.family` or `localAddress`. 0: both. */
+  /** The only address family that connections can use, due to `connect.family` or `localAddress`. 0: both. */
   family: 0 | 4 | 6
-  /** Emits `discoveryError`, for a failure that isn't the end: of one of several questions, for example. */
+  /** Emits `discoveryError` for a failure that isn't final, such as one of several queries. */
   report: (error: Error) => void
 }
 
 /**
- * Says which upstreams there are: all of them, each time. It returns them, or a promise of them, and is asked again
- * when their time is over, when a connection has failed, and after a GOAWAY; never more often than once in 5 seconds.
- * Or it returns an async iterable of them, or a promise of one, for a source that reports changes by itself, and is
- * asked again when that ends.
+ * Returns all current upstreams, or a promise for them. Dodici asks again when the answer expires, when a connection
+ * fails, and after a GOAWAY, but at most once every 5 seconds. A source that reports changes by itself can return an
+ * async iterable of complete sets, or a promise for one; Dodici asks again when it ends.
  *
- * If it fails, or says that there are none, the former upstreams stay. `dns()` makes one that asks the DNS.
+ * If the resolver fails or returns no upstreams, the previous ones stay. `dns()` creates a resolver that queries DNS.
  */
 export type UpstreamResolver = (
   context: UpstreamResolverContext,
@@ -89,88 +88,88 @@ export type UpstreamSource = UpstreamResolver | AsyncIterable<readonly UpstreamI
 /** The options of `dns()`. */
 export interface DnsOptions {
   /**
-   * After how many milliseconds a name is resolved again, at the latest: from 5_000. A shorter TTL wins.
+   * After how many milliseconds Dodici resolves a name again, from 5_000. A shorter TTL overrides it.
    *
    * @default 30_000
    */
   interval?: number | null | undefined
 
   /**
-   * - `lookup`: as the system does it, with its hosts file and its search domains. It says no TTL.
-   * - `resolve`: asks name servers itself, and obeys the TTL.
+   * - `lookup`: asks the operating system, with its hosts file and search domains. It provides no TTL.
+   * - `resolve`: asks name servers directly, and obeys the TTL.
    *
    * @default 'lookup', or 'resolve' with `srv` or `servers`
    */
   using?: 'lookup' | 'resolve' | null | undefined
 
   /**
-   * The name of SRV records, such as `_https._tcp.api.internal`: they say the hosts, ports, weights and priorities (RFC
-   * 2782). TLS and `:authority` are by the origin all the same. `null`: the origin's own name is resolved.
+   * An SRV record name, such as `_https._tcp.api.internal`: the records provide hosts, ports, weights and priorities
+   * (RFC 2782). TLS and `:authority` still follow the origin. `null`: Dodici resolves the origin's own name.
    *
    * @default null
    */
   srv?: string | null | undefined
 
   /**
-   * The family of addresses: 4, 6, or 0 for both.
+   * The address family: 4, 6, or 0 for both.
    *
    * @default 0
    */
   family?: 0 | 4 | 6 | null | undefined
 
   /**
-   * The addresses of name servers, with or without a port. `null`: those of the system.
+   * The addresses of name servers, with or without a port. `null`: the system's.
    *
    * @default null
    */
   servers?: readonly string[] | null | undefined
 
   /**
-   * How long a name server may take for an answer, in milliseconds. Each is asked twice. No effect with `lookup`: the
-   * system has its own limits.
+   * How long a name server may take to answer, in milliseconds. Dodici asks each one twice. No effect with `lookup`:
+   * the system has its own limits.
    *
    * @default 2_000
    */
   timeout?: number | null | undefined
 }
 
-/** The options of an `UpstreamPool`: those of each of its Pools, and its own. Durations are in milliseconds. */
+/** `UpstreamPool` options: the options for each of its Pools, and its own. Durations are in milliseconds. */
 export interface UpstreamPoolOptions extends PoolOptions {
   /**
-   * Makes the dispatcher for one upstream. The function gets the options of the Pool: the common ones, and those of the
-   * upstream.
+   * Creates the dispatcher for one upstream. The function receives the Pool options: the common ones and the
+   * upstream's.
    *
    * @default (origin, options) => new Pool(origin, options)
    */
   factory?: ((origin: URL, options: PoolOptions) => Dispatcher) | null | undefined
 
   /**
-   * How fast the past of an upstream is forgotten: after so many milliseconds a latency, and a failure, count for 37 %.
-   * A latency is forgotten sooner when there are many.
+   * How fast an upstream's past fades: after this many milliseconds, a latency or a failure counts for only 37 %. With
+   * many requests, latencies fade faster.
    *
    * @default 10_000
    */
   latencyWindow?: number | null | undefined
 
   /**
-   * Statuses of responses that count as failures of their upstream. The caller gets the response all the same. For gRPC
-   * the `grpc-status` counts: 2, 13 and 15 as 500, 12 as 501, 14 as 503, 4 as 504.
+   * Response statuses that count as a failure of the upstream. The caller still gets the response. For gRPC, the
+   * `grpc-status` counts: 2, 13 and 15 as 500, 12 as 501, 14 as 503, 4 as 504.
    *
-   * A 429, and whatever comes with status 503 and `retry-after`, counts as overload, also when it isn't in the list.
+   * A 429, or a 503 with `retry-after`, counts as overload, even if it isn't in the list.
    *
    * @default all from 500 to 599
    */
   failureStatuses?: readonly number[] | null | undefined
 
   /**
-   * After so many failures in a row an upstream is ejected.
+   * How many consecutive failures eject an upstream.
    *
    * @default 5
    */
   maxFailures?: number | null | undefined
 
   /**
-   * How long an upstream is ejected the first time. Each failed probe doubles it, and so does each further ejection
+   * How long the first ejection of an upstream lasts. Each failed probe doubles it, and so does each further ejection
    * soon after.
    *
    * @default 1_000
@@ -178,66 +177,66 @@ export interface UpstreamPoolOptions extends PoolOptions {
   ejectionTime?: number | null | undefined
 
   /**
-   * The longest ejection, and the longest time for which a `retry-after` is obeyed. If it is below `ejectionTime`, each
-   * ejection takes this long.
+   * The longest ejection, and the longest `retry-after` that Dodici obeys. If it is below `ejectionTime`, each ejection
+   * takes this long.
    *
    * @default 60_000
    */
   maxEjectionTime?: number | null | undefined
 
   /**
-   * Failures of requests eject no more upstreams than this, in percent of all. If more are left out all the same, by
-   * health checks or `retry-after`, requests go to all of them.
+   * The largest share of upstreams that failed requests may eject, in percent. If health checks or `retry-after`
+   * exclude more anyway, requests go to all upstreams.
    *
    * @default 50
    */
   maxEjectionPercent?: number | null | undefined
 
   /**
-   * For so many milliseconds an upstream that is new, or back, gets less than its share: a tenth at first, then more
-   * and more. `0`: it gets its share at once.
+   * For how many milliseconds a new or recovered upstream gets less than its share: a tenth at first, then more and
+   * more. `0`: it gets its full share at once.
    *
    * @default 10_000
    */
   slowStart?: number | null | undefined
 
   /**
-   * How many further upstreams a failed request may be sent to; `0`: none. Each upstream gets it once at most. An
-   * upstream that refuses the connection doesn't count, unless this is `0`.
+   * How many further upstreams Dodici may send a failed request to; `0`: none. Each upstream gets it at most once.
+   * Upstreams that refuse the connection don't count, unless this is `0`.
    *
    * @default 1
    */
   maxRetries?: number | null | undefined
 
   /**
-   * Sends a request that is late to a second upstream, and takes the response that begins first. See
-   * {@link UpstreamHedge}. `null`: never.
+   * Sends a late request to a second upstream, and uses the response that begins first. See {@link UpstreamHedge}.
+   * `null`: never.
    *
    * @default null
    */
   hedge?: UpstreamHedge | null | undefined
 
   /**
-   * How many requests may be sent beyond one a call, over all calls. See {@link UpstreamRetryBudget}.
+   * How many extra requests all calls together may send. See {@link UpstreamRetryBudget}.
    *
    * @default { percent: 20, minPerSecond: 10 }
    */
   retryBudget?: UpstreamRetryBudget | null | undefined
 
   /**
-   * Where a request goes that follows a redirect of an upstream to another origin: by Dodici's `fetch`, or by undici's
-   * redirect interceptor. Of a request by the built-in `fetch` of Node it isn't known: it goes to an upstream.
+   * Where to send a request when Dodici's `fetch` or undici's redirect interceptor follows an upstream's redirect to
+   * another origin. With Node's built-in `fetch`, Dodici can't tell, and sends it to an upstream.
    *
-   * - `url`: where the redirect leads, unless that is an upstream's origin, or the one that the first request named.
-   *   Without the client's identity (`cert`, `key`), `rejectUnauthorized` and `checkServerIdentity`
-   * - `upstreams`: to an upstream, as all other requests
+   * - `url`: where the redirect leads, unless that is the origin of an upstream or of the first request. Dodici then
+   *   omits the client's identity (`cert`, `key`), `rejectUnauthorized` and `checkServerIdentity`
+   * - `upstreams`: to an upstream, like all other requests
    *
    * @default 'url'
    */
   redirects?: 'url' | 'upstreams' | null | undefined
 
   /**
-   * Asks each upstream at intervals how it is. `null`: the requests of callers show that alone.
+   * Checks each upstream's health at intervals. `null`: only your requests show it.
    *
    * @default null
    */
@@ -245,41 +244,41 @@ export interface UpstreamPoolOptions extends PoolOptions {
 }
 
 /**
- * How upstreams are asked how they are. The requests go to each upstream beside those of callers, count in no stats of
- * the UpstreamPool, and don't keep the process alive while none runs.
+ * How to check the health of upstreams. The checks run in addition to your requests, don't appear in the UpstreamPool's
+ * stats, and don't keep the process alive between checks.
  *
- * Two checks in a row that fail eject an upstream, whatever its calls did. An ejected upstream is probed by checks
- * alone: when its time is over, a check that succeeds makes it healthy.
+ * Two failed checks in a row eject an upstream, whatever its calls did. Only checks probe an ejected upstream: when its
+ * time is over, a successful check makes it healthy.
  */
 export interface UpstreamHealthCheck {
-  /** What a GET asks for: required, unless there is `grpc`. */
+  /** The path to GET. Required unless you set `grpc`. */
   path?: string | null | undefined
 
   /**
-   * Asks gRPC's health service (`grpc.health.v1.Health/Check`) in place of a path: for the whole server, or for the
-   * service with this full name. A server without a health service counts as one that serves.
+   * Asks gRPC's health service (`grpc.health.v1.Health/Check`) instead of a path: for the whole server, or for the
+   * service with this full name. A server without a health service counts as healthy.
    *
    * @default false
    */
   grpc?: boolean | string | null | undefined
 
   /**
-   * How many milliseconds lie between two checks of an upstream, give or take a tenth. An ejected upstream is checked
-   * as soon as its time is over.
+   * How many milliseconds to wait between two checks of an upstream, give or take a tenth. Dodici checks an ejected
+   * upstream as soon as its time is over.
    *
    * @default 10_000
    */
   interval?: number | null | undefined
 
   /**
-   * A check whose response isn't complete after so many milliseconds has failed.
+   * How many milliseconds a check may take until its response is complete.
    *
    * @default 2_000
    */
   timeout?: number | null | undefined
 
   /**
-   * Which responses are good: statuses, or a function that returns `true` for them. Not with `grpc`.
+   * Which responses are healthy: statuses, or a function that returns `true` for them. Not with `grpc`.
    *
    * @default all from 200 to 299
    */
@@ -291,20 +290,19 @@ export interface UpstreamHealthCheck {
 }
 
 /**
- * The budget for retries of all kinds. One is spent for each request that is sent again to the same upstream or to
- * another one, unless no connection could be made. When nothing is left, the call fails with the error of its last
- * attempt.
+ * The budget for retries of all kinds. Each request that is resent, to the same upstream or another one, costs one,
+ * unless no connection could be made. When the budget is used up, the call fails with the error of its last attempt.
  */
 export interface UpstreamRetryBudget {
   /**
-   * So many retries are allowed for a hundred calls of the last ten seconds: 0 to 1_000.
+   * How many retries are allowed per hundred calls in the last ten seconds: 0 to 1_000.
    *
    * @default 20
    */
   percent?: number | null | undefined
 
   /**
-   * So many retries a second are allowed in any case, as a mean of ten seconds.
+   * How many retries per second are always allowed, averaged over ten seconds.
    *
    * @default 10
    */
@@ -312,18 +310,19 @@ export interface UpstreamRetryBudget {
 }
 
 /**
- * When a second upstream gets a request. It must be one that may be repeated (see {@link DispatchOptions.idempotent})
- * with a body that can be read again: none, bytes, a string, a Blob, a form, or a function that makes it.
+ * When to send a request to a second upstream. The request must be safe to repeat (see {@link
+ * DispatchOptions.idempotent}), and its body readable again: none, bytes, a string, a Blob, a form, or a function that
+ * returns it.
  *
- * The attempt whose response begins first is the caller's, whatever its status. The other one's stream is reset
- * (RST_STREAM with CANCEL). A second attempt costs one of the `retryBudget`, and is the request's only repetition:
- * neither attempt goes to a further upstream. Not with `replaySafe: false`.
+ * The caller gets the response that begins first, whatever its status. Dodici resets the other stream (RST_STREAM with
+ * CANCEL). A second attempt costs one of the `retryBudget`, and is the request's only repetition: neither attempt goes
+ * to a further upstream. Not with `replaySafe: false`.
  */
 export interface UpstreamHedge {
   /**
    * How long the first upstream may take until its response begins, in milliseconds: 1 or more. `'p95'`: as long as
-   * 95 % of the responses of all upstreams took lately, rounded up by up to 19 %; before 20 have come, no request is
-   * sent twice.
+   * 95 % of all upstreams' recent responses took, rounded up by up to 19 %; until 20 have arrived, Dodici sends no
+   * request twice.
    */
   after: 'p95' | number
 }
@@ -331,29 +330,29 @@ export interface UpstreamHedge {
 /** A snapshot of one upstream. */
 export interface UpstreamStats {
   /**
-   * - `healthy`: it takes requests
-   * - `ejected`: it takes none, until its time is over
+   * - `healthy`: it gets requests
+   * - `ejected`: it gets none until its time is over
    * - `probing`: its time is over, and one request tries it
-   * - `overloaded`: it takes none, until the time is over that it has asked for by `retry-after`
+   * - `overloaded`: it gets none until its `retry-after` has passed
    */
   state: 'healthy' | 'ejected' | 'probing' | 'overloaded'
 
-  /** Its option of this name. */
+  /** Its option of the same name. */
   weight: number
 
-  /** Its option of this name. */
+  /** Its option of the same name. */
   priority: number
 
-  /** How many requests, and tunnels, it has now. */
+  /** How many requests and tunnels it has now. */
   inFlight: number
 
-  /** The moving average of the time to a response's header section, in milliseconds. `null`: none has come. */
+  /** The moving average of the time to a response's header section, in milliseconds. `null`: none has arrived. */
   latency: number | null
 
-  /** Which part of its responses didn't count as failures lately: above 0, up to 1. 1: there were none. */
+  /** The recent share of responses that didn't count as failures: above 0, up to 1. 1: no failures. */
   successRate: number
 
-  /** How many requests it was given so far. One that was sent to several upstreams counts for each. */
+  /** How many requests it has had so far. A request sent to several upstreams counts for each. */
   requests: number
 
   /** How many of these failed, or got a status of `failureStatuses`. */
@@ -368,7 +367,7 @@ export interface UpstreamStats {
   /** How often it was ejected. */
   ejections: number
 
-  /** The stats of its Pool; `null` if its dispatcher, made by `factory`, has none. */
+  /** The stats of its Pool; `null` if its dispatcher comes from `factory` and has none. */
   pool: ClientStats | PoolStats | null
 }
 

@@ -49,7 +49,7 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
   const loaded = readSlots()
   if (RUNTIME !== 'Node.js' && loaded.legacy === undefined && loaded.native === undefined) {
     throw new NotSupportedError(
-      `install() is for fetches of undici, and that of ${RUNTIME} isn't one: set globalThis.fetch to Dodici's fetch`,
+      `install() needs a fetch built on undici, which ${RUNTIME} doesn't have: set globalThis.fetch to Dodici's fetch`,
     )
   }
   const present = { legacy: earlier.legacy ?? loaded.legacy, native: earlier.native ?? loaded.native }

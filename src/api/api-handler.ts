@@ -56,9 +56,10 @@ export function checkApiOptions(options: ApiOptions<unknown>): void {
 
 /** @throws InvalidArgumentError for a request whose response is a tunnel: `connect()` and `upgrade()` send those. */
 export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
-  if (method === 'CONNECT') throw invalid('method', method, 'another one: connect() opens tunnels')
+  if (method === 'CONNECT')
+    throw invalid('method', method, 'any other method: use connect() to open a tunnel')
   if (upgrade !== undefined && upgrade !== null && upgrade !== false) {
-    throw invalid('upgrade', upgrade, 'none: upgrade() is for that')
+    throw invalid('upgrade', upgrade, 'none: use upgrade() for this')
   }
 }
 

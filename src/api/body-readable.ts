@@ -330,7 +330,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     if (this.bodyUsed || this.#web?.locked === true) {
       // After a failure, the failure says more than this TypeError.
       if (this.errored !== null) return toRejected(this.errored)
-      return Promise.reject(new TypeError('The body was read already, or is being read'))
+      return Promise.reject(new TypeError('The body has already been read, or is being read'))
     }
     this.#isConsumed = true
     if (this.isStream && this.readableEncoding !== null)

@@ -197,7 +197,7 @@ class PipelineCall<TOpaque>
     response.on('error', (error) => duplex.destroy(error))
     response.on('close', () => {
       if (!response.readableEnded)
-        duplex.destroy(new RequestAbortedError('The response was closed before its end'))
+        duplex.destroy(new RequestAbortedError('The response was closed before it ended'))
     })
   }
 
@@ -230,7 +230,7 @@ function isOpenReadable(value: unknown): value is Readable {
   return destroyed !== true && readableEnded !== true
 }
 
-const IDLE_BODY = 'Option of pipeline(): "body" has no effect: the body is what is written to the duplex'
+const IDLE_BODY = 'The pipeline() option "body" has no effect: the body is what you write to the duplex'
 
 /**
  * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`

@@ -183,7 +183,7 @@ class StreamHandler<TOpaque>
   onFinish(): void {
     if (this.isSettled) return
     if (this.#trailers === null) {
-      this.onBroken(new RequestAbortedError('The stream was ended before the response'))
+      this.onBroken(new RequestAbortedError('The stream ended before the response'))
       return
     }
     this.removeSignal()

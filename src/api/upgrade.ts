@@ -17,7 +17,7 @@ import { TunnelHandler } from './tunnel-handler.ts'
  *
  * @returns the response's header and the stream: a Duplex whose halves end each by itself.
  * @throws InvalidArgumentError for bad options (the promise is rejected with it), NotSupportedError when the peer
- * offers no extended CONNECT, TunnelRefusedError when the response isn't 2xx, and whatever ends the call.
+ * doesn't offer extended CONNECT, TunnelRefusedError when the response isn't 2xx, and whatever ends the call.
  */
 export function upgrade<TOpaque>(
   dispatcher: Dispatching,
@@ -28,7 +28,7 @@ export function upgrade<TOpaque>(
     checkApiOptions(options)
     const { protocol, method } = options
     if (protocol !== undefined && protocol !== null && typeof protocol !== 'string') {
-      throw invalid('protocol', protocol, "the name of a protocol, such as 'websocket'")
+      throw invalid('protocol', protocol, "a protocol name, such as 'websocket'")
     }
     const handler = new TunnelHandler(options, settle, `an upgrade to ${protocol || 'websocket'}`)
     handler.dispatchBy(dispatcher, { ...options, method: method || 'GET', upgrade: protocol || 'Websocket' })

@@ -15,8 +15,8 @@ const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
   queue: 'No stream within',
   connect: 'No connection within',
   headers: 'No response within',
-  body: 'No progress of the body within',
-  upload: "No progress of the request's body within",
+  body: 'No progress on the response body within',
+  upload: 'No progress on the request body within',
   request: 'The call took longer than',
 }
 
@@ -33,7 +33,7 @@ export function toLateError(
   const name = `${lateness}Timeout` as const
   if (lateness === 'queue' && !isQueueOver && toQueueLimit(limits) !== limits.queueTimeout)
     return new QueueTimeoutError(
-      `No stream within headersTimeout (${limits.headersTimeout} ms), and no queueTimeout was given`,
+      `No stream within headersTimeout (${limits.headersTimeout} ms), and queueTimeout is not set`,
     )
   // The limit is null for a request without a connectTimeout of its own, which can't exceed it.
   return toLimitError(name, limits[name] ?? 0, FOUND[lateness])

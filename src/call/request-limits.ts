@@ -23,7 +23,7 @@ export function checkListSize(what: 'header' | 'trailers', wire: WireHeaders, li
   const size = toFieldsSize(wire)
   if (size <= limit) return
   throw new RequestHeadersOverflowError(
-    `The request's ${what} has ${size} bytes, more than the server's SETTINGS_MAX_HEADER_LIST_SIZE of ${limit} ` +
-      '(enforceMaxHeaderListSize: false sends it all the same)',
+    `The request ${what} section has ${size} bytes, more than the server's SETTINGS_MAX_HEADER_LIST_SIZE of ${limit} ` +
+      '(set enforceMaxHeaderListSize: false to send it anyway)',
   )
 }

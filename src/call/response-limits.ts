@@ -117,12 +117,16 @@ function checkFields(
 ): DodiciError | null {
   const count = toCount(raw)
   if (count > maxHeadersCount) {
-    const found = `The response's ${what} has ${count} fields, more than`
+    const found = `The response ${what} section has ${count} fields, more than`
     return toLimitError('maxHeadersCount', maxHeadersCount, found)
   }
   const size = toFieldsSize(raw)
   if (size <= maxHeaderSize) return null
-  return toLimitError('maxHeaderSize', maxHeaderSize, `The response's ${what} has ${size} bytes, more than`)
+  return toLimitError(
+    'maxHeaderSize',
+    maxHeaderSize,
+    `The response ${what} section has ${size} bytes, more than`,
+  )
 }
 
 /** Counts a piece of the body. @returns what is wrong with it; null for nothing */
@@ -158,7 +162,7 @@ export function toLengthError({ expected }: ResponseMeter, cause: DodiciError): 
   // The error code of a GOAWAY isn't about this response.
   const isOfStream = cause instanceof StreamError && http2ErrorCode === ErrorCode.PROTOCOL_ERROR
   if (expected === -1 || !isOfStream) return null
-  const message = `The body of the response isn't the ${expected} bytes that were announced: ${cause.message}`
+  const message = `The response body isn't the ${expected} bytes that content-length announced: ${cause.message}`
   return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
 }
 
@@ -170,11 +174,11 @@ function checkInformational(
   meter.informational++
   meter.informationalSize += toFieldsSize(raw)
   if (meter.informational > MAX_INFORMATIONAL) {
-    return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational responses came`)
+    return new HeadersCountError(`The server sent more than ${MAX_INFORMATIONAL} informational responses`)
   }
   if (meter.informationalSize <= maxHeaderSize) return null
   const found = 'The informational responses have more than'
-  return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in all')
+  return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in total')
 }
 
 function toExpected(contentLength: string | string[] | undefined): number {
@@ -199,12 +203,12 @@ function toLength(contentLength: string | string[]): number {
 }
 
 function toMismatch(what: string, expected: number): DodiciError {
-  return new ResponseContentLengthMismatchError(`The body of the response ${what} ${expected} bytes`)
+  return new ResponseContentLengthMismatchError(`The response body ${what} ${expected} bytes`)
 }
 
 /** @param maxResponseSize bytes */
 export function toSizeError(maxResponseSize: number): DodiciError {
-  return toLimitError('maxResponseSize', maxResponseSize, 'The body of the response has more bytes than')
+  return toLimitError('maxResponseSize', maxResponseSize, 'The response body has more bytes than')
 }
 
 /**

@@ -94,7 +94,7 @@ ${lines.join('\n')}
 Options:
 ${toOptionsHelp(OPTIONS)}
 
-'dodici URL --help' and 'dodici COMMAND --help' show the options of each.`
+'dodici URL --help' and 'dodici COMMAND --help' list all options.`
 }
 
 function report(error: unknown, command: ListedCommand | undefined, terminal: Terminal): ExitCode {

@@ -13,7 +13,7 @@ import type { ListedCommand } from './command.ts'
 export const INSPECT: ListedCommand = {
   name: 'URL',
   synopsis: '',
-  summary: 'look at an endpoint, and send it a request',
+  summary: 'inspect an endpoint and send it a request',
   load: async () => (await import('./inspect/inspect.ts')).inspect,
 }
 
@@ -22,7 +22,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'load',
     synopsis: 'URL...',
-    summary: 'send many requests, and measure',
+    summary: 'send many requests and measure them',
     load: async () => (await import('./load/load.ts')).load,
   },
   {
@@ -34,13 +34,13 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'faults',
     synopsis: '[OPTIONS]',
-    summary: 'misbehave as the path says, on loopback',
+    summary: 'serve faults for testing clients, on loopback',
     load: async () => (await import('./faults/faults.ts')).faults,
   },
   {
     name: 'ca',
     synopsis: '[FILE]',
-    summary: 'get the certificate of those servers',
+    summary: 'get the certificate of serve and faults',
     load: async () => (await import('./certificates/ca.ts')).ca,
   },
 ]

@@ -119,7 +119,7 @@ function toUnknown(rawName: string, specs: OptionSpecs): string {
 export function toUnknownMessage(what: string, given: string, known: readonly string[]): string {
   const nearest = toNearestName(given, known)
   const hint = nearest === null ? '' : ` Did you mean '${nearest}'?`
-  return `unknown ${what} '${given}'.${hint}\nThere is: ${known.join(', ')}`
+  return `unknown ${what} '${given}'.${hint}\nAvailable: ${known.join(', ')}`
 }
 
 /** The lines of the help for a table of options. */

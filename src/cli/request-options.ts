@@ -17,13 +17,19 @@ import { CliError, EXIT } from './cli-error.ts'
 /** The request, and how to connect. A command may give one of them another letter. */
 export const REQUEST_OPTIONS = {
   request: { type: 'string', short: 'X', value: 'METHOD', help: 'GET; POST with a body' },
-  header: { type: 'string', short: 'H', value: "'NAME: VALUE'", multiple: true, help: 'a field; repeatable' },
+  header: {
+    type: 'string',
+    short: 'H',
+    value: "'NAME: VALUE'",
+    multiple: true,
+    help: 'a header field; repeatable',
+  },
   data: {
     type: 'string',
     short: 'd',
     value: 'DATA',
     aliases: ['data-binary'],
-    help: 'the body; @FILE, @- standard input',
+    help: 'the body; @FILE reads a file, @- standard input',
   },
   h2c: { type: 'boolean', aliases: ['http2-prior-knowledge'], help: 'a URL without a scheme is http:' },
   insecure: { type: 'boolean', short: 'k', help: 'accept any certificate' },
@@ -31,10 +37,10 @@ export const REQUEST_OPTIONS = {
     type: 'string',
     value: 'FILE',
     aliases: ['cacert'],
-    help: 'trust these certificates, and no others',
+    help: 'trust only these certificates',
   },
-  cert: { type: 'string', value: 'FILE', help: "the client's certificate" },
-  key: { type: 'string', value: 'FILE', help: 'its key; in the file of --cert' },
+  cert: { type: 'string', value: 'FILE', help: 'the client certificate' },
+  key: { type: 'string', value: 'FILE', help: 'its key, if it is not in the --cert file' },
 } as const
 
 /** The URL of a request. */
@@ -110,7 +116,7 @@ export function toMethod(text: string | undefined, hasBody: boolean): string {
   if (text === undefined) return hasBody ? 'POST' : 'GET'
   if (isToken(text) && text !== 'CONNECT') return text
   throw new CliError(
-    `--request takes a method such as GET or POST, and not CONNECT; not '${text}'`,
+    `--request takes a method such as GET or POST, except CONNECT, not '${text}'`,
     EXIT.usage,
   )
 }
@@ -119,14 +125,14 @@ export function toMethod(text: string | undefined, hasBody: boolean): string {
 export function toFields(lines: readonly string[]): Field[] {
   return lines.map((line) => {
     const colon = line.indexOf(':')
-    if (colon === -1) throw new CliError("--header takes 'NAME: VALUE': one has no colon", EXIT.usage)
+    if (colon === -1) throw new CliError("--header takes 'NAME: VALUE', and one has no colon", EXIT.usage)
     const name = line.slice(0, colon).trim()
     if (!isToken(name)) {
-      throw new CliError(`--header takes 'NAME: VALUE': '${name}' is no name of a field`, EXIT.usage)
+      throw new CliError(`--header takes 'NAME: VALUE', and '${name}' isn't a field name`, EXIT.usage)
     }
     const value = line.slice(colon + 1).trim()
     if (FIELD_VALUE.test(value)) return [name, value]
-    const accepted = 'a value without control characters and characters outside ISO-8859-1'
+    const accepted = 'a value without control characters or characters outside ISO-8859-1'
     throw new CliError(`--header '${name}' takes ${accepted}`, EXIT.usage)
   })
 }
@@ -173,7 +179,7 @@ export async function readTrust(options: {
   try {
     new X509Certificate(ca)
   } catch (error) {
-    const message = `--ca takes a file with certificates in PEM, and '${options.ca}' has none`
+    const message = `--ca takes a file with PEM certificates, and '${options.ca}' has none`
     throw new CliError(error instanceof Error ? `${message}: ${error.message}` : message, EXIT.usage)
   }
   return { ...trust, ca }
@@ -196,7 +202,7 @@ async function readIdentity(options: {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new CliError(
-      `--cert and --key take a certificate in PEM and its key without a passphrase: ${reason}`,
+      `--cert and --key take a PEM certificate and its key without a passphrase: ${reason}`,
       EXIT.usage,
     )
   }
@@ -227,7 +233,7 @@ export function toResolve(entries: readonly string[]): Map<string, readonly stri
     const [, host = '', port = '', list = ''] = RESOLVE.exec(entry) ?? []
     const addresses = list.split(',').map((address) => address.replace(/^\[(.+)\]$/, '$1'))
     if (!addresses.every((address) => isIP(address) !== 0)) {
-      const accepted = 'HOST:PORT:ADDRESS with an IP address, or several apart by commas'
+      const accepted = 'HOST:PORT:ADDRESS with an IP address, or several separated by commas'
       throw new CliError(`--resolve takes ${accepted}, not '${entry}'`, EXIT.usage)
     }
     const url = `http://${host}`

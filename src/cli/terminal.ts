@@ -112,7 +112,7 @@ export class Terminal {
     for (const [output, error] of this.#failures) {
       if (hasLeft(error)) continue
       const name = output === this.#process.stdout ? 'output' : 'error'
-      return `the standard ${name} can't be written: ${error.message}`
+      return `can't write to the standard ${name}: ${error.message}`
     }
     return null
   }

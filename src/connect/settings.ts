@@ -61,7 +61,7 @@ export function toSettings(options: TransportOptions): Settings {
 function check(options: TransportOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (!(name in KNOWN) && value !== undefined) {
-      const text = `createTransport() has no option '${name}': what is about connections is an option of the dispatcher`
+      const text = `createTransport() has no option '${name}': set connection options on the dispatcher`
       throw new errors.InvalidArgumentError(text)
     }
   }

@@ -45,10 +45,10 @@ export function toJsonError(
 ): Error {
   const [type] = (contentType ?? '').split(';')
   const said = type === undefined || type === '' ? 'no content-type' : `content-type ${show(type)}`
-  const found = bytes.length === 0 ? 'is empty, and so no JSON' : "isn't JSON"
+  const found = bytes.length === 0 ? 'is empty, not JSON' : "isn't JSON"
   // Its frames are Dodici's alone: the error has the caller's.
   if (cause instanceof Error) cause.stack = String(cause)
-  const message = `The body of the response from ${showTarget(target)} ${found} (status ${status}, ${said})`
+  const message = `The response body from ${showTarget(target)} ${found} (status ${status}, ${said})`
   return new SyntaxError(message, { cause })
 }
 

@@ -137,7 +137,7 @@ export class Agent extends LivingDispatcher {
     const entry = this.#toEntry({ origin, path: '/', method: 'GET' })
     entry.wasUsed = true
     if (entry.dispatcher instanceof OriginDispatcher) return entry.dispatcher.connectAhead()
-    throw new NotSupportedError(`The dispatcher that the factory has made for ${origin} can't connect ahead`)
+    throw new NotSupportedError(`The dispatcher that the factory made for ${origin} can't connect ahead`)
   }
 
   protected override toShown(): object {
@@ -194,13 +194,13 @@ export class Agent extends LivingDispatcher {
     const { maxOrigins, keptOrigins, factory } = this.#options
     const isHttp1 = !this.#options.mayBeHttp2(origin)
     if (isHttp1 && factory === null && this.#poolOptions.fallback === null) {
-      const cure = origin.scheme === 'http' ? '; or HTTP/2 by prior knowledge: set h2c to true for that' : ''
-      throw new NotSupportedError(`${origin.href} would need HTTP/1.1, and fallback is null${cure}`)
+      const cure = origin.scheme === 'http' ? '; for HTTP/2 with prior knowledge, set h2c: true' : ''
+      throw new NotSupportedError(`${origin.href} needs HTTP/1.1, but fallback is null${cure}`)
     }
     if (this.#entries.size >= keptOrigins) this.#dropIdleOrigins()
     if (this.#entries.size >= maxOrigins) {
-      const found = `${origin.href} would be one origin more than`
-      throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
+      const found = `${origin.href} would exceed`
+      throw toLimitError('maxOrigins', maxOrigins, found, ', and every other origin has requests')
     }
     const options = withServername(this.#poolOptions, servername)
     const entry = this.#make(origin, options, isHttp1, servername === null)
@@ -227,7 +227,7 @@ export class Agent extends LivingDispatcher {
     if (isDispatcher(made) && typeof made.close === 'function' && typeof made.destroy === 'function')
       return { dispatcher: made, own: null, wasUsed: true }
     throw new InvalidReturnValueError(
-      'The factory option returned something else than a dispatcher, with dispatch(), close() and destroy()',
+      'The factory option returned something other than a dispatcher with dispatch(), close() and destroy()',
     )
   }
 

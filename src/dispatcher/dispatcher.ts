@@ -129,7 +129,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
       if (typeof interceptor !== 'function') throw invalid('interceptor', interceptor, 'a function')
       const next: unknown = interceptor(dispatch, interceptorOrigin)
       if (typeof next !== 'function' || next.length !== 2) {
-        throw invalid('value of an interceptor', next, 'a dispatch function of two parameters')
+        throw invalid('return value of an interceptor', next, 'a dispatch function with two parameters')
       }
       dispatch = next as Dispatch
     }

@@ -28,11 +28,11 @@ export function warnOfUnusedOptions(
 ): void {
   if (fallback === undefined || fallback instanceof OwnFallback) return
   const why =
-    fallback === null ? 'without a fallback there is no HTTP/1.1' : 'the fallback has options of its own'
+    fallback === null ? 'without a fallback there is no HTTP/1.1' : 'the fallback has its own options'
   for (const name of Object.keys(HTTP1)) {
     const value: unknown = Reflect.get(options ?? {}, name)
     if (value === undefined || value === null) continue
-    warnOnce(name, DISPATCHER_OPTIONS, `The option ${name} of a dispatcher has no effect: ${why}`)
+    warnOnce(name, DISPATCHER_OPTIONS, `The dispatcher option ${name} has no effect: ${why}`)
   }
 }
 
@@ -42,14 +42,14 @@ export function toObstacle(
   factory: AgentOptions['factory'],
 ): string | null {
   if (typeof connect === 'function') return 'a connect function decides where connections go'
-  if (socketPath !== null) return 'socketPath is where all connections go'
-  if ((connect.servername ?? null) !== null) return 'connect.servername is what all servers are asked for'
-  return (factory ?? null) === null ? null : 'the factory makes the dispatchers of origins'
+  if (socketPath !== null) return 'all connections go to socketPath'
+  if ((connect.servername ?? null) !== null) return 'connect.servername asks every server for the same name'
+  return (factory ?? null) === null ? null : 'the factory makes the dispatcher for each origin'
 }
 
 /** Warns, once for each reason, that the origins of an Agent can't share sessions. @param why the end of a sentence */
 export function warnOfNoCoalescing(why: string): void {
-  warnOnce(`coalesce: ${why}`, DISPATCHER_OPTIONS, `The option coalesce of an Agent has no effect: ${why}`)
+  warnOnce(`coalesce: ${why}`, DISPATCHER_OPTIONS, `The Agent option coalesce has no effect: ${why}`)
 }
 
 /** Warns, once, of an option that only an Agent has. */
@@ -58,5 +58,5 @@ export function warnOfAgentOptions(
 ): void {
   const { coalesce } = options ?? {}
   const isAsked = coalesce !== undefined && coalesce !== null && coalesce !== false
-  if (isAsked) warnOfNoCoalescing('a dispatcher of one origin has no other one to share sessions with')
+  if (isAsked) warnOfNoCoalescing('a dispatcher for one origin has no other origin to share sessions with')
 }

@@ -183,7 +183,7 @@ export class QueueTimeoutError extends DodiciError {
 }
 brand(QueueTimeoutError, 'QueueTimeoutError', 'DODICI_ERR_QUEUE_TIMEOUT', null)
 
-/** No progress of the request's body within `uploadTimeout`: its source stood still, or the peer took nothing. */
+/** No progress on the request body within `uploadTimeout`: its source stood still, or the peer took nothing. */
 export class UploadTimeoutError extends DodiciError {
   declare readonly code: 'DODICI_ERR_UPLOAD_TIMEOUT'
 }
@@ -352,7 +352,7 @@ export function toError(thrown: unknown): Error {
   } catch {
     // The object can't be converted to a string: the message names its type, and the cause is the object itself.
   }
-  return new DodiciError(`A value that is no Error was thrown: ${text}`, { cause: thrown })
+  return new DodiciError(`A value that is not an Error was thrown: ${text}`, { cause: thrown })
 }
 
 /** Node tries several addresses, and then throws an AggregateError without a message. */
@@ -382,7 +382,7 @@ function toCode(cause: unknown): unknown {
 export function toConnectError(cause: unknown, origin: string, alpnHint = ''): DodiciError {
   if (cause instanceof DodiciError) return cause
   if (isOfAlert(cause)) {
-    return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN${alpnHint}`, { cause })
+    return new AlpnError(`${origin} doesn't speak HTTP/2: it refused 'h2' in ALPN${alpnHint}`, { cause })
   }
   return toPlainConnectError(cause, origin)
 }
@@ -415,13 +415,13 @@ const NO_CLIENT_CERTIFICATE = /^ERR_SSL_\w*ALERT_(CERTIFICATE_REQUIRED|BAD_CERTI
 /** The options that have to do with the failure of a connection: Node names none. Empty for none. */
 function toHint(cause: unknown): string {
   const code = toCode(cause)
-  if (Reflect.get(Object(cause), 'syscall') === 'bind') return ' (by localAddress or localPort)'
+  if (Reflect.get(Object(cause), 'syscall') === 'bind') return ' (check localAddress and localPort)'
   if (typeof code !== 'string') return ''
-  if (UNKNOWN_ISSUER.has(code)) return ' (connect.ca takes the certificate of its issuer)'
-  if (NO_TLS.test(code)) return '. The server began with something else than TLS: it may speak http:'
+  if (UNKNOWN_ISSUER.has(code)) return " (to trust it, set connect.ca to the issuer's certificate)"
+  if (NO_TLS.test(code)) return ". The server didn't answer with TLS: it may expect http:"
   if (NO_CLIENT_CERTIFICATE.test(code))
-    return ' (connect.cert and connect.key are the certificate of the client)'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return ' (connect.servername is the name that is checked)'
+    return ' (set the client certificate with connect.cert and connect.key)'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return ' (set the name to check with connect.servername)'
   return ''
 }
 

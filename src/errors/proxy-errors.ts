@@ -65,7 +65,10 @@ const OF_TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HO
 export function toSecureProxyError(error: Error, proxy: string): SecureProxyConnectionError | null {
   const code: unknown = Reflect.get(error, 'code')
   if (typeof code !== 'string' || !OF_TLS.test(code)) return null
-  return new SecureProxyConnectionError(error, `No TLS with the proxy ${proxy}: ${error.message}`)
+  return new SecureProxyConnectionError(
+    error,
+    `The TLS handshake with the proxy ${proxy} failed: ${error.message}`,
+  )
 }
 
 /**

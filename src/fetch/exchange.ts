@@ -142,7 +142,8 @@ export class Exchange implements DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#state === 'waiting') this.#fail(new Error('The response has ended before its header came'))
+    if (this.#state === 'waiting')
+      this.#fail(new Error('The response ended before its header section arrived'))
     this.#state = 'done'
     this.#body?.finish()
   }
@@ -154,7 +155,7 @@ export class Exchange implements DispatchHandler {
     _headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
-    this.#fail(new Error('The request was answered with a tunnel'))
+    this.#fail(new Error('The server answered the request with a tunnel'))
     socket.destroy()
   }
 
@@ -242,7 +243,7 @@ export class Exchange implements DispatchHandler {
     const integrity = parseIntegrity(metadata)
     const body = this.#body
     if (body === null) {
-      this.#refuse(new Error('integrity was asked for, but there is no body'))
+      this.#refuse(new Error('integrity is set, but the response has no body'))
       return
     }
     const fetching = this.#fetching

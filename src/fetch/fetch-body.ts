@@ -67,7 +67,7 @@ function checkUnused(body: object): void {
   // Node's own function takes web streams too; its types leave them out.
   const isLocked = 'locked' in body && body.locked === true
   if (isLocked || Readable.isDisturbed(body as Readable)) {
-    throw new TypeError('The body of a request has been read from, or is locked')
+    throw new TypeError('The request body has already been read from, or is locked')
   }
 }
 

@@ -88,7 +88,7 @@ function toParsedHref(text: string, base: URL | undefined): string {
   // A URL without `@` has no credentials. Reading `username` and `password` costs as much as parsing.
   if (href.includes('@') && (url.username !== '' || url.password !== '')) {
     const shown = `${url.protocol}//${url.host}${url.pathname}`
-    throw new TypeError(`A URL to fetch has no credentials, expected an authorization header: ${shown}`)
+    throw new TypeError(`A URL for fetch can't contain credentials, use an authorization header: ${shown}`)
   }
   if (isHttp(href) && !href.includes('@')) lastOrigin = splitUrl(href).origin
   return href

@@ -111,7 +111,7 @@ function toRequestStream(base: RequestLike | null, method: string): ReadableStre
   const body = base?.body ?? null
   if (base === null || body === null) return null
   checkBodyAllowed(method)
-  if (!isReadableStream(body)) throw new TypeError('The body of the Request is no ReadableStream')
+  if (!isReadableStream(body)) throw new TypeError('The body of the Request is not a ReadableStream')
   if (base.bodyUsed || body.locked) {
     throw new TypeError('Cannot fetch a Request whose body has been used already.')
   }

@@ -73,7 +73,7 @@ function checkTarget({ mode, body, url }: FetchRequest, status: number, target: 
   if (target.origin.includes('@')) return new Error('a redirect to a URL with credentials is not followed')
   // A body without a source was read already: it can't be sent again.
   if (status !== 303 && body !== null && !body.hasSource) {
-    return new Error('a redirect asks for the request body again, which was a stream')
+    return new Error('the redirect needs the request body again, but it was a stream')
   }
   const isForbidden = mode === 'same-origin' && target.origin !== url.origin
   return isForbidden ? new Error('request mode cannot be "same-origin"') : null
@@ -85,7 +85,7 @@ function toTarget(location: string, current: FetchUrl): FetchUrl | Error {
     url = new URL(toUnicode(location), current.origin + current.path)
   } catch {
     // The message doesn't show the location: it may hold a password.
-    return new Error('the location of a redirect is no valid URL')
+    return new Error('the redirect location is not a valid URL')
   }
   if (!isHttp(url.href)) return new Error('URL scheme must be a HTTP(S) scheme')
   return splitUrl(url.href)

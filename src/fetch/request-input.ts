@@ -89,7 +89,7 @@ export function checkInit(init: unknown): asserts init is UncheckedInit | null |
     warnOfUnknownOptions(init, FETCH_OPTIONS, true)
     return
   }
-  throw new TypeError(`Invalid init of fetch: got ${showKind(init)}, expected an object`)
+  throw new TypeError(`Invalid fetch init: got ${showKind(init)}, expected an object`)
 }
 
 /** A string, as Web IDL makes it of anything. @throws TypeError for a symbol, and what the value's own code throws */
@@ -229,8 +229,8 @@ export function toInitBody(init: InitMembers, method: string, fields: WireHeader
   checkBodyAllowed(method)
   const body = toFetchBody(init.body)
   if (!body.hasSource) {
-    if (init.duplex === undefined) throw new TypeError("A stream as body needs the option duplex: 'half'")
-    if (init.keepalive === true) throw new TypeError('A stream as body does not go with keepalive')
+    if (init.duplex === undefined) throw new TypeError("A stream body needs the option duplex: 'half'")
+    if (init.keepalive === true) throw new TypeError("A stream body can't be combined with keepalive")
   }
   const { contentType } = body
   if (contentType !== null && getField(fields, 'content-type') === undefined) {

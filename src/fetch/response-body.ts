@@ -271,7 +271,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   /** The Response or the stream was collected: the body can't be read any more. */
   forget(): void {
     if (this.#collector === null)
-      this.cancel(new Error('The Response was collected before its body was read'))
+      this.cancel(new Error('The Response was garbage-collected before its body was read'))
   }
 
   #tellDone(): void {

@@ -35,7 +35,7 @@ export interface ResponseResult {
 const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
   const stream = branch.deref()
   if (stream === undefined || stream.locked || isDisturbed(stream)) return
-  stream.cancel('The Response was collected before its body was read').catch(noop)
+  stream.cancel('The Response was garbage-collected before its body was read').catch(noop)
 })
 
 /** The name of the method that `util.inspect()` calls. */

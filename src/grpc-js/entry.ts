@@ -54,7 +54,7 @@ const OWN_OPTIONS: readonly (keyof PoolOptions)[] = [
 function refuseOwnOptions(pool: PoolOptions | undefined): void {
   for (const name of OWN_OPTIONS) {
     if (pool?.[name] !== undefined)
-      throw new errors.InvalidArgumentError(`Invalid pool: ${name} is the channel's to decide`)
+      throw new errors.InvalidArgumentError(`Invalid pool: the channel sets ${name} itself`)
   }
 }
 

@@ -36,7 +36,7 @@ export function toCoalesceRules({ coalesce }: Pick<AgentOptions, 'coalesce'>): C
   const given: CoalesceOptions = coalesce === true ? {} : coalesce
   for (const name of Object.keys(given))
     if (name !== 'origins' && name !== 'skipDns')
-      throw invalid('coalesce', name, 'an object with no other names than origins and skipDns')
+      throw invalid('coalesce', name, 'an object with origins and skipDns only')
   const origins: unknown = given.origins ?? 'both'
   if (!isSource(origins))
     throw invalid('coalesce.origins', origins, `one of ${Object.keys(SOURCES).map(show).join(', ')}`)
@@ -45,7 +45,7 @@ export function toCoalesceRules({ coalesce }: Pick<AgentOptions, 'coalesce'>): C
     throw invalid(
       'coalesce.skipDns',
       true,
-      "false where coalesce.origins is 'dns': only an ORIGIN frame can stand in for the look-up",
+      "false when coalesce.origins is 'dns': only an ORIGIN frame can replace the look-up",
     )
   return Object.freeze({ origins, skipDns })
 }

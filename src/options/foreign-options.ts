@@ -33,8 +33,8 @@ function foreign(fate: ForeignOption['fate'], why: string, idle: Idle = []): For
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-const REDIRECTS = foreign('refused', 'use fetch(), or compose() with redirect() of undici', [0])
-const STATUSES = foreign('refused', 'use compose() with responseError() of undici', [false])
+const REDIRECTS = foreign('refused', "use fetch(), or compose() with undici's redirect()", [0])
+const STATUSES = foreign('refused', "use compose() with undici's responseError()", [false])
 const TOS = foreign('warned', 'a connection carries many requests at once', [0])
 
 /** Dispatcher options. */
@@ -52,7 +52,7 @@ export const FOREIGN_DISPATCHER_OPTIONS: ForeignOptions = new Map([
   ['maxCachedSessions', foreign('warned', 'one TLS ticket is kept for each origin', (value) => value !== 0)],
   ['preferH2', foreign('accepted', 'HTTP/2 is preferred')],
   ['typeOfService', TOS],
-  ['useMilo', foreign('warned', 'it chooses the parser of HTTP/1.1 in undici', [false])],
+  ['useMilo', foreign('warned', "it selects undici's HTTP/1.1 parser", [false])],
 ])
 
 /** Request options. */
@@ -65,7 +65,7 @@ export const FOREIGN_REQUEST_OPTIONS: ForeignOptions = new Map([
   ['params', foreign('warned', 'use query')],
   ['searchParams', foreign('warned', 'use query')],
   ['timeout', foreign('warned', 'use requestTimeout')],
-  ['retry', foreign('warned', 'use idempotent, or compose() with retry() of undici')],
+  ['retry', foreign('warned', "use idempotent, or compose() with undici's retry()")],
 ])
 
 /**
@@ -81,6 +81,6 @@ export function judgeForeign(
   isOpen: boolean,
 ): string | null {
   if (isOpen || fate === 'accepted' || value === undefined || value === null || isIdle(value)) return null
-  if (fate === 'warned') return `The option ${name} of ${owner} has no effect: ${why}`
-  throw new InvalidArgumentError(`The option ${name} of ${owner} isn't supported: ${why}`)
+  if (fate === 'warned') return `The ${owner} option ${name} has no effect: ${why}`
+  throw new InvalidArgumentError(`The ${owner} option ${name} isn't supported: ${why}`)
 }

@@ -158,19 +158,15 @@ const CONNECT_OF_NODE = [
 ]
 
 export const DISPATCHER_OPTIONS = toKnown(
-  'a dispatcher',
+  'dispatcher',
   DISPATCHER,
   DISPATCHER_OF_UNDICI,
   FOREIGN_DISPATCHER_OPTIONS,
 )
-export const PROXY_OPTIONS = toKnown(
-  'a proxy agent',
-  PROXY,
-  DISPATCHER_OF_UNDICI,
-  FOREIGN_DISPATCHER_OPTIONS,
-  [DISPATCHER_OPTIONS],
-)
+export const PROXY_OPTIONS = toKnown('proxy agent', PROXY, DISPATCHER_OF_UNDICI, FOREIGN_DISPATCHER_OPTIONS, [
+  DISPATCHER_OPTIONS,
+])
 export const H2_OPTIONS = toKnown('h2Options', H2, H2_OF_NODE)
 export const CONNECT_OPTIONS = toKnown('connect', CONNECT, CONNECT_OF_NODE)
-export const REQUEST_OPTIONS = toKnown('a request', REQUEST, REQUEST_OF_UNDICI, FOREIGN_REQUEST_OPTIONS)
+export const REQUEST_OPTIONS = toKnown('request', REQUEST, REQUEST_OF_UNDICI, FOREIGN_REQUEST_OPTIONS)
 export const FETCH_OPTIONS = toKnown('fetch()', FETCH, [])

@@ -201,7 +201,7 @@ export function toLimit(
 
 function toAcceptedUnit({ unit, off }: LimitRow): string {
   if (off === undefined) return unit
-  return `${unit} (${off === null ? 'or null' : off}: any number)`
+  return `${unit} (${off === null ? 'or null' : off} for no limit)`
 }
 
 /**

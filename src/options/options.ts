@@ -184,7 +184,7 @@ function checkRemotePort({ remotePort = 1 }: ConnectTlsOptions): void {
 function toConnectObject(name: string, value: unknown): ConnectOptionsWithTarget {
   if (value === undefined || value === null) return {}
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidKind(name, value, 'TLS and socket options, or a function that yields a socket')
+    throw invalidKind(name, value, 'TLS and socket options, or a function that provides a socket')
   }
   warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
   return value
@@ -227,15 +227,15 @@ function toFallback(value: unknown): FallbackDispatcher | null | undefined {
 function toSocketPath(value: unknown): string | null {
   if (value === undefined || value === null) return null
   if (typeof value !== 'string' || value === '')
-    throw invalid('socketPath', value, 'the path of a unix socket, or null')
-  if (isMalformedPath(value)) throw invalid('socketPath', value, 'a path without NUL')
+    throw invalid('socketPath', value, 'a Unix socket path, or null')
+  if (isMalformedPath(value)) throw invalid('socketPath', value, 'a path without NUL bytes')
   // Node 20 and 22 would cut it off, and connect to whatever is there.
   const length = Buffer.byteLength(value)
   if (length > MAX_SOCKET_PATH)
     throw invalid(
       'socketPath',
       value,
-      `the path of a unix socket, of at most ${MAX_SOCKET_PATH} bytes: it has ${length}`,
+      `a Unix socket path of at most ${MAX_SOCKET_PATH} bytes: this one has ${length}`,
     )
   return value
 }
@@ -344,7 +344,7 @@ export function isHttp1Origin(origin: Origin, options: ClientOptions | null | un
   if (mayBeHttp2 && (origin.scheme === 'https' || speaksHttp2(new URL(origin.href)))) return false
   if (fallback !== null) return true
   const name = mayBeHttp2 ? 'h2c' : 'allowH2'
-  throw invalid(name, false, 'true: HTTP/1.1 needs a fallback, and the fallback option is null')
+  throw invalid(name, false, 'true: HTTP/1.1 needs a fallback, but the fallback option is null')
 }
 
 /** The options that only an Agent has. */
@@ -378,7 +378,7 @@ function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
 export function toAgentOptions(options: AgentOptions): ResolvedAgentOptions {
   const { allowH2, h2c, useH2c, maxOrigins, factory } = options
   if (factory !== undefined && factory !== null && typeof factory !== 'function') {
-    throw invalid('factory', factory, 'a function that makes a dispatcher')
+    throw invalid('factory', factory, 'a function that returns a dispatcher')
   }
   // undici's own default is Infinity.
   const most = maxOrigins === Number.POSITIVE_INFINITY ? maxOrigins : toLimit('maxOrigins', maxOrigins)

@@ -49,7 +49,7 @@ function toOne(name: string, value: unknown, nested: string, nestedValue: unknow
   const second = nestedValue ?? undefined
   if (second === undefined || first === second) return [name, first]
   if (first === undefined) return [nested, second]
-  throw invalid(nested, second, `the same as ${name} (${String(first)}), or only one of them`)
+  throw invalid(nested, second, `the same value as ${name} (${String(first)}), or only one of the two`)
 }
 
 /** Limits that `h2Options` may have as well, under the same names. */
@@ -69,7 +69,7 @@ const toSetting: SettingCheck = (name, value) => toInteger(name, value, 0, 0, MA
 const SETTINGS: Readonly<Record<keyof SentSettings, SettingCheck>> = {
   headerTableSize: toSetting,
   enablePush(name, value) {
-    if (value !== false) throw invalid(name, value, 'false: Dodici takes no server push')
+    if (value !== false) throw invalid(name, value, "false: Dodici doesn't support server push")
     return value
   },
   maxConcurrentStreams: toSetting,
@@ -93,7 +93,8 @@ function toSettings(given: object): SentSettings {
       const known = `one of initialWindowSize, ${Object.keys(SETTINGS).join(', ')}`
       throw invalid('h2Options.settings', name, known)
     }
-    if (value === null) throw invalid(`h2Options.settings.${name}`, value, 'a value, or nothing')
+    if (value === null)
+      throw invalid(`h2Options.settings.${name}`, value, 'a value, or leave the setting out')
     settings[name] = SETTINGS[name](`h2Options.settings.${name}`, value)
   }
   return Object.freeze(settings)

@@ -46,7 +46,7 @@ function judge(name: string, options: object, known: KnownOptions, isOpen: boole
   const nearest = toNearestName(name, known.names)
   if ((isOpen && nearest === null) || !remember(name, known, warned)) return
   const hint = nearest === null ? '' : `. Did you mean ${show(nearest)}?`
-  warn(`Unknown option of ${known.owner}: ${show(name)} has no effect${hint}`)
+  warn(`Unknown ${known.owner} option: ${show(name)} has no effect${hint}`)
 }
 
 /**

@@ -118,7 +118,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void {
     this.#budget.spend()
     if (lastStreamId > this.#lastGoaway)
-      protocolError('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
+      protocolError('A later GOAWAY raised the last stream id (RFC 9113 §6.8)')
     const isNews = lastStreamId < this.#lastGoaway
     if (isNews) this.#budget.spendPass(this.#streams.table.passSize)
     this.#lastGoaway = lastStreamId
@@ -132,12 +132,12 @@ export class ConnectionFrames implements ConnectionFrameListener {
   }
 
   onConnectionWindowUpdate(increment: number): void {
-    if (increment === 0) protocolError("The peer opened the connection's window by 0 (RFC 9113 §6.9)")
+    if (increment === 0) protocolError('The peer enlarged the connection window by 0 (RFC 9113 §6.9)')
     const { uploads } = this.#streams
     uploads.unreturned -= this.#budget.spendUpdate(increment, uploads.unreturned)
     uploads.window += increment
     if (uploads.window > MAX_WINDOW) {
-      const message = "The peer opened the connection's window beyond 2^31-1 (RFC 9113 §6.9.1)"
+      const message = 'The peer enlarged the connection window beyond 2^31-1 (RFC 9113 §6.9.1)'
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
     if (uploads.canSend) this.#output.requestFlush()

@@ -42,7 +42,7 @@ export class FieldBlock {
     this.#payload = isContinuation ? this.#payload + length : length
     this.#continuations = isContinuation ? this.#continuations + 1 : 0
     if (this.#payload <= MAX_BLOCK_SIZE && this.#continuations <= MAX_CONTINUATIONS) return
-    flood(`A header block has more than ${MAX_BLOCK_SIZE} bytes or ${MAX_CONTINUATIONS} CONTINUATION frames`)
+    flood(`A field block has more than ${MAX_BLOCK_SIZE} bytes or ${MAX_CONTINUATIONS} CONTINUATION frames`)
   }
 
   /** HEADERS without END_HEADERS has come. */

@@ -154,13 +154,15 @@ export class FrameReader {
       (bytes[at + 8] as number)
     if (this.#isFirst) this.#checkFirst(bytes, at)
     if (this.#length > this.#maxFrameSize) {
-      badSize(`A frame of ${this.#length} bytes came, the limit is ${this.#maxFrameSize} (RFC 9113 §4.2)`)
+      badSize(
+        `A frame has ${this.#length} bytes, more than the limit of ${this.#maxFrameSize} (RFC 9113 §4.2)`,
+      )
     }
     const isContinuation = this.#type === FrameType.CONTINUATION
     const blockStreamId = this.#block.streamId
     const isOfBlock = blockStreamId !== 0 && this.#streamId === blockStreamId
     if (isContinuation ? !isOfBlock : blockStreamId !== 0) {
-      protocolError('A header block was interrupted, or continued where there was none (RFC 9113 §6.10)')
+      protocolError('A field block was interrupted, or continued when none had started (RFC 9113 §6.10)')
     }
     checkFrame(this.#type, this.#flags, this.#streamId, this.#length)
   }

@@ -29,23 +29,23 @@ export function isRead(type: number, flags: number, streamId: number, length: nu
 export function checkFrame(type: number, flags: number, streamId: number, length: number): void {
   switch (type) {
     case FrameType.DATA:
-      if (streamId === 0) protocolError('DATA came on stream 0 (RFC 9113 §6.1)')
+      if (streamId === 0) protocolError('DATA arrived on stream 0 (RFC 9113 §6.1)')
       if (length === 0 && (flags & Flag.PADDED) !== 0) badSize('A padded DATA frame is empty (RFC 9113 §6.1)')
       break
     case FrameType.HEADERS:
-      if (streamId === 0) protocolError('HEADERS came on stream 0 (RFC 9113 §6.2)')
+      if (streamId === 0) protocolError('HEADERS arrived on stream 0 (RFC 9113 §6.2)')
       if (length < toPrefixSize(flags)) badSize('HEADERS is shorter than its own fields (RFC 9113 §6.2)')
       break
     case FrameType.PRIORITY:
       // A size other than 5 is a stream error: the listener's task.
-      if (streamId === 0) protocolError('PRIORITY came on stream 0 (RFC 9113 §6.3)')
+      if (streamId === 0) protocolError('PRIORITY arrived on stream 0 (RFC 9113 §6.3)')
       break
     case FrameType.RST_STREAM:
-      if (streamId === 0) protocolError('RST_STREAM came on stream 0 (RFC 9113 §6.4)')
+      if (streamId === 0) protocolError('RST_STREAM arrived on stream 0 (RFC 9113 §6.4)')
       if (length !== 4) badSize(`RST_STREAM has ${length} bytes instead of 4 (RFC 9113 §6.4)`)
       break
     case FrameType.PUSH_PROMISE:
-      protocolError('PUSH_PROMISE came, which SETTINGS_ENABLE_PUSH has refused (RFC 9113 §6.6)')
+      protocolError('PUSH_PROMISE arrived, although SETTINGS_ENABLE_PUSH is 0 (RFC 9113 §6.6)')
       break
     case FrameType.WINDOW_UPDATE:
       if (length !== 4) badSize(`WINDOW_UPDATE has ${length} bytes instead of 4 (RFC 9113 §6.9)`)
@@ -59,16 +59,17 @@ export function checkFrame(type: number, flags: number, streamId: number, length
 function checkConnectionFrame(type: number, flags: number, streamId: number, length: number): void {
   switch (type) {
     case FrameType.SETTINGS:
-      if (streamId !== 0) protocolError('SETTINGS came on a stream (RFC 9113 §6.5)')
-      if (length % 6 !== 0) badSize(`SETTINGS has ${length} bytes, no multiple of 6 (RFC 9113 §6.5)`)
-      if ((flags & Flag.ACK) !== 0 && length > 0) badSize('An ACK of SETTINGS has a payload (RFC 9113 §6.5)')
+      if (streamId !== 0) protocolError('SETTINGS arrived on a stream (RFC 9113 §6.5)')
+      if (length % 6 !== 0)
+        badSize(`SETTINGS has ${length} bytes, which is not a multiple of 6 (RFC 9113 §6.5)`)
+      if ((flags & Flag.ACK) !== 0 && length > 0) badSize('A SETTINGS ACK has a payload (RFC 9113 §6.5)')
       break
     case FrameType.PING:
-      if (streamId !== 0) protocolError('PING came on a stream (RFC 9113 §6.7)')
+      if (streamId !== 0) protocolError('PING arrived on a stream (RFC 9113 §6.7)')
       if (length !== 8) badSize(`PING has ${length} bytes instead of 8 (RFC 9113 §6.7)`)
       break
     case FrameType.GOAWAY:
-      if (streamId !== 0) protocolError('GOAWAY came on a stream (RFC 9113 §6.8)')
+      if (streamId !== 0) protocolError('GOAWAY arrived on a stream (RFC 9113 §6.8)')
       if (length < 8) badSize(`GOAWAY has ${length} bytes, fewer than 8 (RFC 9113 §6.8)`)
   }
 }

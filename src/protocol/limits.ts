@@ -125,12 +125,12 @@ export class FrameBudget {
     if (this.#bucket.take(cost)) return
     // The clock is read only when the bucket is empty.
     this.#bucket.refill(this.#now())
-    if (!this.#bucket.take(cost)) flood('The peer sends too many frames that bring nothing (RFC 9113 §10.5)')
+    if (!this.#bucket.take(cost)) flood('The peer sends too many frames that carry nothing (RFC 9113 §10.5)')
   }
 
   /** Another ACK waits to be sent. @throws ConnectionFault when too many wait */
   addAck(): void {
-    if (++this.#acks > MAX_ACKS) flood('The peer asks for ACKs and takes none (RFC 9113 §10.5)')
+    if (++this.#acks > MAX_ACKS) flood("The peer asks for ACKs but doesn't read them (RFC 9113 §10.5)")
   }
 
   /** The socket has taken all ACKs that waited. */

@@ -84,7 +84,8 @@ export class OpenStreams implements UploadOwner {
   moveSendWindows(change: number): void {
     for (const stream of this.table.values()) {
       if (stream.sendWindow + change > MAX_WINDOW) {
-        const message = 'SETTINGS_INITIAL_WINDOW_SIZE opens a window beyond 2^31-1 (RFC 9113 §6.9.2)'
+        const message =
+          'SETTINGS_INITIAL_WINDOW_SIZE enlarges a stream window beyond 2^31-1 (RFC 9113 §6.9.2)'
         throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
       }
       this.grant(stream, change)

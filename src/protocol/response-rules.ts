@@ -27,36 +27,37 @@ export function toStatus(fields: readonly string[]): number {
 
 /** Why a header section is malformed; null for a good one. */
 export function toHeaderFault(status: number, fields: readonly string[], isEnd: boolean): string | null {
-  if (status === -1) return 'its header has no valid :status in front (RFC 9113 §8.3.2)'
+  if (status === -1) return "its header section doesn't start with a valid :status (RFC 9113 §8.3.2)"
   let length: string | null = null
   for (let i = 2; i < fields.length; i += 2) {
     const name = fields[i] as string
-    if (name.charCodeAt(0) === COLON) return `its header has a misplaced pseudo-header (RFC 9113 §8.3)`
+    if (name.charCodeAt(0) === COLON)
+      return `its header section has a misplaced pseudo-header field (RFC 9113 §8.3)`
     if (name !== 'content-length') continue
     const value = fields[i + 1] as string
     if (!isDigits(value) || (length !== null && length !== value))
-      return 'its content-length is no one length (RFC 9113 §8.1.1)'
+      return 'its content-length is not a single number (RFC 9113 §8.1.1)'
     length = value
   }
   if (status >= 200) return null
-  if (status === SWITCHING_PROTOCOLS) return 'its status is 101, which HTTP/2 has not (RFC 9113 §8.6)'
-  return isEnd ? 'it ends with an informational header (RFC 9113 §8.1)' : null
+  if (status === SWITCHING_PROTOCOLS) return "its status is 101, which HTTP/2 doesn't have (RFC 9113 §8.6)"
+  return isEnd ? 'it ends with an informational response (RFC 9113 §8.1)' : null
 }
 
 /** Why a second header section is no trailer section; null for a good one. */
 export function toTrailersFault(fields: readonly string[], isEnd: boolean): string | null {
-  if (!isEnd) return 'a header within its content does not end it (RFC 9113 §8.1)'
+  if (!isEnd) return "a second header section doesn't end it (RFC 9113 §8.1)"
   for (let i = 0; i < fields.length; i += 2) {
     if ((fields[i] as string).charCodeAt(0) === COLON)
-      return 'its trailers have a pseudo-header (RFC 9113 §8.1)'
+      return 'its trailer section has a pseudo-header field (RFC 9113 §8.1)'
   }
   return null
 }
 
 /** Why a piece of content is malformed at this point; null for a good one. */
 export function toContentFault(stream: Http2Stream, size: number): string | null {
-  if (stream.phase !== 'header') return 'its content came before its header (RFC 9113 §8.1)'
-  return stream.data === 'none' && size > 0 ? 'it has content, where there is none (RFC 9110 §6.4.1)' : null
+  if (stream.phase !== 'header') return 'its content arrived before its header section (RFC 9113 §8.1)'
+  return stream.data === 'none' && size > 0 ? 'it has content where none is allowed (RFC 9110 §6.4.1)' : null
 }
 
 /** Whether a response has no content, whatever its fields and the request's method say (RFC 9110 §6.4.1). */

@@ -32,7 +32,8 @@ export class SentSettings {
    */
   acknowledge(): AnnouncedSettings {
     const announced = this.#waiting.shift()
-    if (announced === undefined) protocolError('An ACK came without SETTINGS (RFC 9113 §6.5.3)')
+    if (announced === undefined)
+      protocolError('A SETTINGS ACK arrived, but no SETTINGS were waiting for one (RFC 9113 §6.5.3)')
     return announced
   }
 }

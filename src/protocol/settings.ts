@@ -99,7 +99,7 @@ export class ServerSettings {
   #enableConnect(value: number): void {
     if (value > 1) protocolError(`SETTINGS_ENABLE_CONNECT_PROTOCOL is ${value} (RFC 8441 §3)`)
     if (value === 0 && this.enableConnectProtocol) {
-      protocolError('SETTINGS_ENABLE_CONNECT_PROTOCOL was taken back (RFC 8441 §3)')
+      protocolError('SETTINGS_ENABLE_CONNECT_PROTOCOL changed from 1 to 0 (RFC 8441 §3)')
     }
     this.enableConnectProtocol = value === 1
   }

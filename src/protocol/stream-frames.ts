@@ -34,7 +34,7 @@ export class StreamFrames implements StreamFrameListener {
   onData(streamId: number, bytes: Buffer, start: number, end: number, flow: number, isEnd: boolean): void {
     const streams = this.#streams
     if (!streams.flow.receive(flow)) {
-      const message = "The peer sent more than the connection's window allows (RFC 9113 §6.9.1)"
+      const message = 'The peer sent more than the connection window allows (RFC 9113 §6.9.1)'
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
     this.#pings.onNews()
@@ -81,7 +81,7 @@ export class StreamFrames implements StreamFrameListener {
     } else if (stream.phase === 'none') {
       this.#onHeader(stream, fields, size, isEnd)
     } else if (stream.data === 'tunnel') {
-      const message = 'HEADERS came within a tunnel (RFC 9113 §8.5)'
+      const message = 'HEADERS arrived inside a tunnel (RFC 9113 §8.5)'
       this.#fail(stream, ErrorCode.PROTOCOL_ERROR, message, true)
     } else {
       this.#onTrailers(stream, fields, isEnd)
@@ -139,7 +139,7 @@ export class StreamFrames implements StreamFrameListener {
   onReset(streamId: number, code: number): void {
     this.#budget.spend()
     const { table } = this.#streams
-    if (table.isIdle(streamId)) protocolError('RST_STREAM came on an idle stream (RFC 9113 §6.4)')
+    if (table.isIdle(streamId)) protocolError('RST_STREAM arrived on an idle stream (RFC 9113 §6.4)')
     if (code !== ErrorCode.REFUSED_STREAM) table.recordAccepted(streamId)
     const stream = table.get(streamId)
     if (stream === null) return
@@ -149,7 +149,7 @@ export class StreamFrames implements StreamFrameListener {
 
   onWindowUpdate(streamId: number, increment: number): void {
     const { table } = this.#streams
-    if (table.isIdle(streamId)) protocolError('WINDOW_UPDATE came on an idle stream (RFC 9113 §5.1)')
+    if (table.isIdle(streamId)) protocolError('WINDOW_UPDATE arrived on an idle stream (RFC 9113 §5.1)')
     const stream = table.get(streamId)
     if (stream === null) {
       // RFC 9113 §5.1: WINDOW_UPDATE may still come for a short time after the stream has closed.
@@ -161,10 +161,10 @@ export class StreamFrames implements StreamFrameListener {
     const unreturned = stream.upload?.unreturned ?? 0
     this.#streams.uploads.onCredit(stream, this.#budget.spendUpdate(increment, unreturned))
     if (increment === 0) {
-      const message = 'The peer opened a window by 0 (RFC 9113 §6.9)'
+      const message = 'The peer enlarged a stream window by 0 (RFC 9113 §6.9)'
       this.#fail(stream, ErrorCode.PROTOCOL_ERROR, message, false)
     } else if (stream.sendWindow + increment > MAX_WINDOW) {
-      const message = 'The peer opened a window beyond 2^31-1 (RFC 9113 §6.9.1)'
+      const message = 'The peer enlarged a stream window beyond 2^31-1 (RFC 9113 §6.9.1)'
       this.#fail(stream, ErrorCode.FLOW_CONTROL_ERROR, message, false)
     } else {
       this.#streams.grant(stream, increment)
@@ -176,22 +176,22 @@ export class StreamFrames implements StreamFrameListener {
     const { table } = this.#streams
     const stream = table.get(streamId)
     if (stream === null) {
-      if (table.isIdle(streamId)) protocolError(`${type} came on an idle stream (RFC 9113 §5.1)`)
+      if (table.isIdle(streamId)) protocolError(`${type} arrived on an idle stream (RFC 9113 §5.1)`)
       if (table.hasEnded(streamId)) {
-        throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
+        throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} arrived after END_STREAM (RFC 9113 §5.1)`)
       }
       table.recordAccepted(streamId)
       return null
     }
     table.recordAccepted(streamId)
     if (canReceive(stream.state)) return stream
-    const message = `${type} came after END_STREAM (RFC 9113 §5.1)`
+    const message = `${type} arrived after END_STREAM (RFC 9113 §5.1)`
     this.#fail(stream, ErrorCode.STREAM_CLOSED, message, true)
     return null
   }
 
   #rejectData(stream: Http2Stream): void {
-    const message = "The peer sent more than the stream's window allows"
+    const message = 'The peer sent more than the stream window allows'
     this.#fail(stream, ErrorCode.FLOW_CONTROL_ERROR, message, true)
   }
 

@@ -56,7 +56,7 @@ export class HttpTunnels implements Tunnels {
     const made: unknown = clientFactory(new URL(target.href), { connect: proxyTls, connectTimeout })
     if (!isDispatcher(made) || typeof made.close !== 'function' || typeof made.destroy !== 'function')
       throw new InvalidReturnValueError(
-        'The clientFactory option returned something else than a dispatcher, with dispatch(), close() and destroy()',
+        'The clientFactory option returned something other than a dispatcher with dispatch(), close() and destroy()',
       )
     this.#client = made
   }

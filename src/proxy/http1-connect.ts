@@ -48,12 +48,15 @@ function toResponse(header: string): Http1Response {
   const [first = '', ...lines] = header.split('\r\n')
   const status = STATUS_LINE.exec(first)?.[1]
   if (status === undefined)
-    throw new ProxyConnectionError(undefined, 'The proxy speaks no HTTP/1.1: its status line is malformed')
+    throw new ProxyConnectionError(
+      undefined,
+      "The proxy doesn't speak HTTP/1.1: its status line is malformed",
+    )
   const raw: string[] = []
   for (const line of lines) {
     const [, name, value] = FIELD.exec(line) ?? []
     if (name === undefined || value === undefined)
-      throw new ProxyConnectionError(undefined, 'The proxy has sent a malformed header field')
+      throw new ProxyConnectionError(undefined, 'The proxy sent a malformed header field')
     raw.push(name, trim(value))
   }
   return { statusCode: Number(status), raw }
@@ -118,7 +121,7 @@ export class Http1Connect {
       if (end === -1 ? this.#header.length > MAX_HEADER : end > MAX_HEADER)
         throw new ProxyConnectionError(
           undefined,
-          `The header of the proxy's response has more than ${MAX_HEADER} bytes`,
+          `The proxy's response header section has more than ${MAX_HEADER} bytes`,
         )
       if (end === -1) return
       const response = toResponse(this.#header.toString('latin1', 0, end))
@@ -139,7 +142,7 @@ export class Http1Connect {
       return
     }
     if (statusCode === 101)
-      throw new ProxyConnectionError(undefined, 'The proxy has responded to CONNECT with status 101')
+      throw new ProxyConnectionError(undefined, 'The proxy responded to CONNECT with status 101')
     this.#listener.onResponse(response)
     if (this.#isOver || statusCode < 200) return
     this.#body = new RefusalBody(response.raw)
@@ -161,8 +164,7 @@ export class Http1Connect {
     if (this.#isOver) return
     // A body without a length ends with the connection; one that is cut off is better than none.
     if (this.#body !== null) this.#finish()
-    else
-      this.#fail(new ProxyConnectionError(error, 'The proxy has closed the connection before its response'))
+    else this.#fail(new ProxyConnectionError(error, 'The proxy closed the connection before it responded'))
   }
 
   #fail(error: Error): void {

@@ -37,7 +37,7 @@ export class Http1Proxy implements FallbackDispatcher {
   /** @throws NotSupportedError for another method */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     const { method, path, headers } = options
-    if (method !== 'CONNECT') throw new NotSupportedError('A connection to a proxy takes CONNECT alone')
+    if (method !== 'CONNECT') throw new NotSupportedError('A proxy connection takes only CONNECT')
     const { hostname, port, protocol, href } = this.#proxy
     const native = toNativeHandler(options, handler)
     const fields = toRawHeaders(headers as Parameters<typeof toRawHeaders>[0])

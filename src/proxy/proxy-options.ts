@@ -103,7 +103,7 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 function toSecret(name: string, value: unknown): string | null {
   const text = toText(name, value)
   if (text !== null && !FIELD_VALUE.test(text))
-    throw toInvalid(name, 'a string (not shown)', 'a value without line ends and other control characters')
+    throw toInvalid(name, 'a string (not shown)', 'a value without line breaks or other control characters')
   return text
 }
 
@@ -132,7 +132,7 @@ function toAuthorization({ token, auth }: ProxyAgentOptions, credentials: Creden
   const whole = toSecret('token', token)
   const basic = toSecret('auth', auth)
   if (whole !== null && basic !== null) {
-    throw new InvalidArgumentError('Invalid auth: expected none together with token')
+    throw new InvalidArgumentError('Invalid auth: expected auth or token, not both')
   }
   if (whole !== null) return whole
   if (basic !== null) return `Basic ${basic}`
@@ -144,7 +144,7 @@ function toAuthorization({ token, auth }: ProxyAgentOptions, credentials: Creden
 function toTls(name: string, value: unknown): ConnectTlsOptions {
   if (value === undefined || value === null) return {}
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidKind(name, value, 'TLS and socket options: through a proxy, connections are made by Dodici')
+    throw invalidKind(name, value, 'TLS and socket options: Dodici itself connects through the proxy')
   }
   warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
   return Object.freeze({ ...value })
@@ -170,7 +170,7 @@ function toHeaders(headers: unknown): ResolvedProxyOptions['headers'] {
   if (headers === undefined || headers === null) return []
   if (typeof headers === 'function') return headers as () => RequestHeaders
   if (typeof headers !== 'object')
-    throw invalidKind('headers', headers, 'header fields, or a function that makes them')
+    throw invalidKind('headers', headers, 'header fields, or a function that returns them')
   // Read once: an iterator has nothing for a second tunnel.
   return toFields(headers as RequestHeaders)
 }
@@ -193,9 +193,9 @@ export function toProxyOptions(options: ProxyAgentOptions, name = 'uri'): Resolv
   const { username, password, connect: given, ...agent } = rest
   const { target, credentials: found } = toProxyTarget(name, uri)
   if (clientFactory !== undefined && clientFactory !== null && typeof clientFactory !== 'function')
-    throw invalid('clientFactory', clientFactory, 'a function that makes a dispatcher')
+    throw invalid('clientFactory', clientFactory, 'a function that returns a dispatcher')
   if (agent.socketPath !== undefined && agent.socketPath !== null)
-    throw invalid('socketPath', agent.socketPath, 'none: connections go to the proxy')
+    throw invalid('socketPath', agent.socketPath, 'none: all connections go to the proxy')
   const connect = toTls('connect', given)
   const credentials = toSocksCredentials(options, found)
   if (credentials !== null && target.protocol === 'socks5:') checkLengths(credentials)
@@ -233,7 +233,7 @@ function refuseName(name: unknown): void {
   if (typeof name !== 'string' || name.length !== CREDENTIALS.length || name.toLowerCase() !== CREDENTIALS)
     return
   throw new InvalidArgumentError(
-    "Invalid header 'proxy-authorization': the origin would get it; give it to the proxy agent, as its token",
+    "Invalid header 'proxy-authorization': it would be sent to the origin; pass it to the proxy agent as token",
   )
 }
 

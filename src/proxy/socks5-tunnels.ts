@@ -50,7 +50,7 @@ class SocksTunnel implements DialListener {
   #unlisten: (() => void) | null = null
   readonly #onReadable = (): void => this.#read()
   readonly #onLost = (): void =>
-    this.#fail(new ProxyConnectionError(undefined, 'The SOCKS5 proxy has closed the connection'))
+    this.#fail(new ProxyConnectionError(undefined, 'The SOCKS5 proxy closed the connection'))
 
   constructor(
     target: TunnelTarget,

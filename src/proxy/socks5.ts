@@ -40,7 +40,7 @@ export function toSocksError(message: string, code: string): Socks5ProxyError {
 function toPrefixed(name: string, text: string): Buffer {
   const bytes = Buffer.from(text)
   if (bytes.length === 0 || bytes.length > 255)
-    throw new InvalidArgumentError(`Invalid ${name}: got ${bytes.length} bytes, expected 1 to 255 of them`)
+    throw new InvalidArgumentError(`Invalid ${name}: got ${bytes.length} bytes, expected 1 to 255`)
   return Buffer.concat([Buffer.of(bytes.length), bytes])
 }
 
@@ -158,7 +158,7 @@ export class SocksHandshake {
     if (bytes === null) return null
     const [version, method] = bytes
     if (version !== VERSION)
-      throw toSocksError(`The proxy speaks no SOCKS5: its version is ${version}`, 'VERSION')
+      throw toSocksError(`The proxy doesn't speak SOCKS5: its version is ${version}`, 'VERSION')
     if (method === NO_AUTHENTICATION) return this.#connect()
     if (method === BY_PASSWORD && this.#credentials !== null) {
       this.#state = 'authenticating'
@@ -169,7 +169,7 @@ export class SocksHandshake {
         'The SOCKS5 proxy accepts none of the offered authentication methods',
         'AUTH_REJECTED',
       )
-    throw toSocksError(`The SOCKS5 proxy has chosen the authentication method ${method}`, 'AUTH_METHOD')
+    throw toSocksError(`The SOCKS5 proxy chose the authentication method ${method}`, 'AUTH_METHOD')
   }
 
   #readVerdict(): Buffer | null {
@@ -177,7 +177,7 @@ export class SocksHandshake {
     if (bytes === null) return null
     const [version, status] = bytes
     if (version !== AUTHENTICATION_VERSION)
-      throw toSocksError(`The version of the SOCKS5 proxy's authentication is ${version}`, 'AUTH_VERSION')
+      throw toSocksError(`The SOCKS5 proxy's authentication version is ${version}`, 'AUTH_VERSION')
     if (status !== 0) throw toSocksError('The SOCKS5 proxy refused the user name and password', 'AUTH_FAILED')
     return this.#connect()
   }
@@ -190,7 +190,7 @@ export class SocksHandshake {
   #readReply(): void {
     const [version, reply, , type, length] = this.#unread
     if (version !== undefined && version !== VERSION)
-      throw toSocksError(`The version of the SOCKS5 proxy's reply is ${version}`, 'REPLY_VERSION')
+      throw toSocksError(`The SOCKS5 proxy's reply version is ${version}`, 'REPLY_VERSION')
     // Some proxies close the connection behind a refusal's first bytes.
     if (reply !== undefined && reply !== 0)
       throw toSocksError(`The SOCKS5 proxy replied: ${REPLIES[reply] ?? `code ${reply}`}`, `REPLY_${reply}`)

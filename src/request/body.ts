@@ -95,14 +95,14 @@ export function isReadableStream(body: object): body is ReadableStreamLike {
 
 function toReadableBody(body: Readable): StreamBody {
   if (Readable.isDisturbed(body))
-    throw invalidKind('body', body, 'a Readable that was not read from or destroyed')
+    throw invalidKind('body', body, "a Readable that hasn't been read from or destroyed")
   return new OneReadable(body)
 }
 
 function toWebBody(body: ReadableStreamLike): StreamBody {
   // Node's own function takes web streams too; its types leave them out.
   if (body.locked || Readable.isDisturbed(body as unknown as Readable))
-    throw invalidKind('body', body, 'a ReadableStream that was not read from or locked')
+    throw invalidKind('body', body, "a ReadableStream that hasn't been read from or locked")
   return new OneSource(() => new ReaderSource(body), true, false)
 }
 

@@ -77,7 +77,7 @@ export function toFieldName(name: unknown): FieldName {
     throw toInvalid(
       'header name',
       showName(name),
-      'no pseudo-header: they are made from method, path and origin',
+      'no pseudo-header field: Dodici sets them from method, path and origin',
     )
   }
   if (!TOKEN.test(name)) throw toInvalid('header name', showName(name), 'a token (RFC 9110 §5.6.2)')

@@ -68,7 +68,7 @@ function toFieldValue(target: HeaderTarget, name: string, value: unknown): strin
   const size = name.length + text.length
   if (size > MAX_REQUEST_FIELD_SIZE) {
     throw new InvalidArgumentError(
-      `Invalid header ${show(name)}: its field has ${size} bytes, expected at most ${MAX_REQUEST_FIELD_SIZE}`,
+      `Invalid header ${show(name)}: the field has ${size} bytes, expected at most ${MAX_REQUEST_FIELD_SIZE}`,
     )
   }
   return text
@@ -171,7 +171,7 @@ function addField(target: HeaderTarget, { name, rule }: FieldName, value: string
   target.headerSize += name.length + value.length + FIELD_OVERHEAD
   if (target.headerSize > MAX_REQUEST_HEADER_SIZE) {
     throw new InvalidArgumentError(
-      `Invalid headers: they have more than ${MAX_REQUEST_HEADER_SIZE} bytes in all`,
+      `Invalid headers: they have more than ${MAX_REQUEST_HEADER_SIZE} bytes in total`,
     )
   }
   if (rule === 'special' && !addSpecial(target, name, value)) return
@@ -259,7 +259,7 @@ export function toTrailers(
   // The message doesn't show the value: some of these fields are secrets.
   if (forbidden !== undefined) {
     throw new InvalidArgumentError(
-      `Invalid trailer ${show(forbidden)}: expected no such field in trailers (RFC 9110 §6.5.1)`,
+      `Invalid trailer ${show(forbidden)}: this field isn't allowed in trailers (RFC 9110 §6.5.1)`,
     )
   }
   return wire

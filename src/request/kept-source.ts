@@ -193,8 +193,6 @@ export function toIterator(
 
 /** The error of a body of another length than its `content-length`. @param received bytes */
 export function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {
-  const counts = `${received} bytes came, content-length says ${contentLength}`
-  return new RequestContentLengthMismatchError(
-    `The request body has another length than announced: ${counts}`,
-  )
+  const counts = `got ${received} bytes, expected ${contentLength}`
+  return new RequestContentLengthMismatchError(`The request body doesn't match content-length: ${counts}`)
 }

@@ -59,6 +59,6 @@ export class OldStreamReadable extends Readable {
   }
 
   #close(): void {
-    if (!this.#hasEnded) this.destroy(new RequestAbortedError('The request body was closed before its end'))
+    if (!this.#hasEnded) this.destroy(new RequestAbortedError('The request body was closed before it ended'))
   }
 }

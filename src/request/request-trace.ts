@@ -78,7 +78,7 @@ export class RequestTrace {
   withdraw(error: Error | null): void {
     if (this.#state === 'announced') {
       if (requestChannels.error.hasSubscribers) {
-        const reason = error ?? new NotSupportedError(`${this.origin} serves this request by HTTP/1.1`)
+        const reason = error ?? new NotSupportedError(`${this.origin} serves this request over HTTP/1.1`)
         requestChannels.error.publish({ request: this, error: reason })
       }
       // The fields that subscribers added belong to the failed attempts. Subscribers can add new ones.

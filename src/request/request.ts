@@ -40,11 +40,11 @@ import { deleteField, getField, setField, takeField } from './wire-headers.ts'
 function toSensitiveHeaders(names: unknown): ReadonlySet<string> | null {
   if (names === undefined || names === null) return null
   if (!Array.isArray(names))
-    throw toInvalid('sensitiveHeaders', showName(names), 'a list of names of header fields, or null')
+    throw toInvalid('sensitiveHeaders', showName(names), 'a list of header field names, or null')
   return new Set(
     names.map((name: unknown) => {
       if (typeof name === 'string' && isToken(name)) return name.toLowerCase()
-      throw toInvalid('sensitiveHeaders', showName(name), 'names of header fields')
+      throw toInvalid('sensitiveHeaders', showName(name), 'header field names')
     }),
   )
 }
@@ -279,7 +279,7 @@ function toProtocol(upgrade: unknown): string | null {
   if (upgrade === undefined || upgrade === null || upgrade === false) return null
   if (upgrade === true) return 'websocket'
   if (typeof upgrade !== 'string' || !isProtocol(upgrade)) {
-    throw invalid('upgrade', upgrade, "the name of a protocol, such as 'websocket', or null")
+    throw invalid('upgrade', upgrade, "a protocol name, such as 'websocket', or null")
   }
   return upgrade.toLowerCase() === 'websocket' ? 'websocket' : upgrade
 }
@@ -295,7 +295,7 @@ function toTrailersOption(
   { isTunnel, sensitiveHeaders }: Request,
 ): RequestTrailers | null {
   if (trailers === undefined || trailers === null) return null
-  if (isTunnel) throw invalidKind('trailers', trailers, 'none: a tunnel has no end that they could follow')
+  if (isTunnel) throw invalidKind('trailers', trailers, 'none: a tunnel sends no trailers')
   if (typeof trailers === 'function') return trailers as RequestTrailers
   // Checked now, since they are at hand: bad input fails before a stream is opened.
   toTrailers(trailers as RequestHeaders, sensitiveHeaders)
@@ -304,7 +304,7 @@ function toTrailersOption(
 
 function toBody({ body }: DispatchOptions, isTunnel: boolean): BodySource {
   if (!isTunnel || body === undefined || body === null) return toBodySource(body)
-  throw invalidKind('body', body, 'none: what is written to the tunnel comes after the response')
+  throw invalidKind('body', body, 'none: write to the tunnel after the response')
 }
 
 /** The body in a form that can be sent again, where what is announced of its length allows that. */
@@ -377,7 +377,7 @@ function withQuery(path: string, query: unknown): string {
   if (typeof query !== 'object' || query === null)
     throw invalidKind('query', query, 'an object of names and values')
   if (path.includes('?') || path === '*') {
-    throw toInvalid('path', showTarget(path), "a path without '?' when query is given")
+    throw toInvalid('path', showTarget(path), "a path without '?' when query is set")
   }
   const search = stringify(query as ParsedUrlQueryInput)
   return search === '' ? path : `${path}?${search}`
@@ -386,8 +386,7 @@ function withQuery(path: string, query: unknown): string {
 /** A client serves one origin. undici lets `origin` stand in the options all the same, so it has to be this one. */
 function checkOrigin({ origin }: DispatchOptions, own: Origin): void {
   if (origin === undefined || origin === null || origin === own.href) return
-  if (toOrigin(origin).href !== own.href)
-    throw invalid('origin', origin, `${own.href}, the origin of this client`)
+  if (toOrigin(origin).href !== own.href) throw invalid('origin', origin, `${own.href}, this client's origin`)
 }
 
 /** RFC 9110 §8.6: their content is meant to be there, so that they say when it is empty. undici has the same list. */

@@ -46,7 +46,7 @@ export function toServername(
   connect: ConnectTlsOptions | Connector | null | undefined,
 ): string | null {
   if (value === undefined || value === null || value === '') return null
-  const accepted = 'the name of a server in ASCII, or null'
+  const accepted = 'an ASCII server name, or null'
   if (typeof value !== 'string') throw invalid('servername', value, accepted)
   if (scheme === 'http' || isSame(value, toOwn(connect) ?? hostname)) return null
   if (toIpVersion(value) !== 0 || value.startsWith('[') || !isHost(value))
@@ -69,5 +69,5 @@ export function toOwnServername(
   if (value === undefined || value === null || value === '') return null
   if (toServername(value, origin, connect) === null) return value
   const own = toOwn(connect) ?? origin.hostname
-  throw invalid('servername', value, `${own}, the one of this client's connections (an Agent has others)`)
+  throw invalid('servername', value, `${own}, which this client's connections use (an Agent takes others)`)
 }

@@ -122,7 +122,7 @@ abstract class WatchedBody implements StreamBody {
     this.#current = null
     // After its end the stream doesn't matter to the call: the other side of a Duplex may break then.
     if (readable.readableEnded) return
-    this.#onBroken?.(error ?? new RequestAbortedError('The request body was destroyed before its end'))
+    this.#onBroken?.(error ?? new RequestAbortedError('The request body was destroyed before it ended'))
   }
 }
 
@@ -320,5 +320,5 @@ export class Parts extends WatchedBody {
 }
 
 function toGoneError(): RequestAbortedError {
-  return new RequestAbortedError('The request body was read or destroyed already')
+  return new RequestAbortedError('The request body was already read or destroyed')
 }

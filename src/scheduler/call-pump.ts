@@ -141,9 +141,9 @@ export class CallPump {
     } else {
       // Back to its place in the queue: a call leaves the queue when it settles.
       this.#waiting.add(call)
-      const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
+      const reason = session === null ? 'is used over HTTP/1.1' : "doesn't offer extended CONNECT (RFC 8441)"
       const { protocol } = call.request
-      const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`
+      const message = `${this.#origin.href} ${reason}, and fallback is null: it can't upgrade to ${protocol}`
       call.fail(new NotSupportedError(message))
     }
   }

@@ -327,7 +327,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   failConnecting(cause: Error | null): void {
-    const message = `${this.#origin.href} has closed the connection before its SETTINGS`
+    const message = `${this.#origin.href} closed the connection before it sent SETTINGS`
     this.#connecting.reject(() => (cause === null ? new SocketError(message) : this.#toConnectError(cause)))
   }
 

@@ -235,7 +235,7 @@ export class Rotation {
 
   #onTime(aging: AgingSession): void {
     if (aging.stage === 'serving') this.#setDue(aging, 'age')
-    else aging.session.fail(new SocketError(`sessionGracePeriod (${this.#gracePeriod} ms) is over`))
+    else aging.session.fail(new SocketError(`sessionGracePeriod (${this.#gracePeriod} ms) has passed`))
   }
 
   #setDue(aging: AgingSession, reason: RotationReason): void {

@@ -27,18 +27,18 @@ export function toForeignPeerError(error: Error, { href, scheme }: Origin): Erro
 }
 
 function toWords(protocol: ForeignPeerFault['protocol']): string {
-  if (protocol !== null) return `speaks ${protocol}, and not HTTP/2`
-  return "doesn't speak HTTP/2, since it didn't begin with SETTINGS"
+  if (protocol !== null) return `speaks ${protocol}, not HTTP/2`
+  return "doesn't speak HTTP/2: it didn't begin with SETTINGS"
 }
 
 function toCure(protocol: ForeignPeerFault['protocol']): string {
-  if (protocol === 'TLS') return ': its URL begins with https:'
-  const cure = 'h2c: false, or an Agent, serves it'
+  if (protocol === 'TLS') return ': use an https: URL'
+  const cure = 'use h2c: false, or an Agent'
   return protocol === null ? `. If it speaks HTTP/1.1, ${cure}` : `: ${cure}`
 }
 
 /** What a message says beside the loss of a connection whose peer has sent no SETTINGS. */
 export function toSilence({ scheme }: Origin): string {
-  const silence = ', before the server had sent SETTINGS'
+  const silence = ', before the server sent SETTINGS'
   return scheme === 'http' ? `${silence}: it may speak TLS, or HTTP/1.1 (h2c: false)` : silence
 }

@@ -211,7 +211,7 @@ export class Http2Session
 
   /** @param owner hears of the stream: another one where several origins share the session */
   open(call: Call, owner: StreamOwner = this): void {
-    if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
+    if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session accepts no calls`)
     this.requests++
     const stream = this.#connection.toStream(call, owner)
     if (this.#streams.add(stream)) this.#connection.sendWindows()
@@ -391,7 +391,7 @@ export class Http2Session
   /** The peer has accepted a connection, and hasn't said a word of HTTP/2: the attempt to connect has failed. */
   #onMute(): void {
     const { origin, options } = this.#context
-    const message = `${origin.href} has sent no SETTINGS within connectTimeout (${options.connectTimeout} ms)`
+    const message = `${origin.href} sent no SETTINGS within connectTimeout (${options.connectTimeout} ms)`
     this.onError(new ConnectTimeoutError(message))
   }
 

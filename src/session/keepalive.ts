@@ -73,7 +73,7 @@ const EARLY_SILENCE = 2_000
 /** Where early PINGs may be sent, a PING that takes longer keeps new calls from the session. Milliseconds. */
 const EARLY_PATIENCE = 1_000
 
-const DISCONNECTED = 'The peer has closed or reset it'
+const DISCONNECTED = 'The peer closed or reset it'
 
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -415,7 +415,7 @@ export class Keepalive implements Timed {
   }
 
   #fail(waited: number): void {
-    const message = `The peer has not answered a PING within ${Math.round(waited)} ms`
+    const message = `The peer did not answer a PING within ${Math.round(waited)} ms`
     this.#kept.onError(new SocketError(message, { processed: 'maybe' }))
   }
 

@@ -98,7 +98,7 @@ export function toLossError(
   if (goaway !== null && streamId !== null && isUnprocessed) {
     const { code, debugData, lastStreamId } = goaway
     const what = `GOAWAY with ${toErrorCodeName(code)} and last stream id ${lastStreamId}`
-    const message = `The peer sent ${what}, which leaves out stream ${streamId}`
+    const message = `The peer sent ${what}, which excludes stream ${streamId}`
     return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
   }
   const isLie = goaway !== null && streamId !== null && isContradicted(goaway, lastAcceptedId)
@@ -149,6 +149,6 @@ interface LostSession {
 }
 
 function tellLoss(session: LostSession): void {
-  const message = 'The connection was closed, and its engine has not told why'
+  const message = 'The connection was closed, and its engine gave no reason'
   session.onError(new SocketError(message, { processed: 'maybe' }))
 }

@@ -12,7 +12,7 @@ export function byName<Name extends string, Value>(
 ): Value {
   if (Object.hasOwn(all, name)) return all[name]
   throw new TypeError(
-    `There is no ${what} ${JSON.stringify(name)}; there are: ${Object.keys(all).join(', ')}`,
+    `Unknown ${what} ${JSON.stringify(name)}: expected one of ${Object.keys(all).join(', ')}`,
   )
 }
 

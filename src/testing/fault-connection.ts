@@ -173,7 +173,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
    * @throws Error where there is no TLS
    */
   alert(): void {
-    if (this.#alert === null) throw new Error('This connection has no TLS, and so no alert')
+    if (this.#alert === null) throw new Error("This connection has no TLS, so it can't send an alert")
     this.#alert()
   }
 

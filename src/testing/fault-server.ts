@@ -155,7 +155,7 @@ export class FaultServer {
   /** One of its connections. @throws Error where there is none yet */
   connection(index: number): FaultConnection {
     const connection = this.connections[index]
-    if (connection === undefined) throw new Error(`There were only ${this.connections.length} connections`)
+    if (connection === undefined) throw new Error(`There are only ${this.connections.length} connections`)
     return connection
   }
 
@@ -274,9 +274,7 @@ export class FaultServer {
     const unmet = rules.filter((rule) => !isMet(rule))
     if (unmet.length === 0) return
     const seen = this.ledger.slice(-SHOWN).join(', ') || 'no request'
-    throw new Error(
-      `Rules that haven't run: ${unmet.map(toRuleText).join(', ')}. The last that came: ${seen}`,
-    )
+    throw new Error(`Rules that haven't run: ${unmet.map(toRuleText).join(', ')}. Last requests: ${seen}`)
   }
 
   /**
@@ -333,7 +331,7 @@ export class FaultServer {
     for (const { transport } of this.connections) transport.destroy()
     await this.#listener?.close()
     this.#waiters.tell()
-    this.#waiters.end(new Error('The fault server was closed before what was waited for had come'))
+    this.#waiters.end(new Error('The fault server was closed while a test was waiting for it'))
     this.#throwFailure()
     if (isFirst && this.#options.expectsAllRules === true) this.assertAllRulesMet()
   }
@@ -459,7 +457,7 @@ export class FaultServer {
   #toImpatience(what: unknown, timeout: number): Error {
     const seen = this.ledger.slice(-SHOWN).join(', ') || 'no request'
     const problems = this.problems.length === 0 ? '' : `; not HTTP/2: ${this.problems.join('; ')}`
-    return new Error(`Within ${timeout} ms this hasn't come: ${what}. The last that came: ${seen}${problems}`)
+    return new Error(`Waited ${timeout} ms for: ${what}. Last requests: ${seen}${problems}`)
   }
 }
 

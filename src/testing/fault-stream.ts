@@ -244,7 +244,7 @@ export class FaultStream {
     body: string | Uint8Array,
     { bytesPerSecond = 1_000, bytesPerFrame = 1 }: TrickleOptions = {},
   ): Promise<boolean> {
-    if (!(bytesPerFrame >= 1)) throw new TypeError(`A frame has at least 1 octet, and not ${bytesPerFrame}`)
+    if (!(bytesPerFrame >= 1)) throw new TypeError(`bytesPerFrame must be at least 1, not ${bytesPerFrame}`)
     const bytes = Buffer.from(body)
     const pace = new Pace(bytesPerSecond, (milliseconds) => this.delay(milliseconds))
     for (let at = 0; at < bytes.length; at += bytesPerFrame) {

@@ -134,7 +134,7 @@ function toEntry([name, value]: readonly [string, number]): SettingsEntry {
   const id = SETTING_OF.get(name) ?? Number(name)
   if (Number.isInteger(id)) return [id, value]
   throw new TypeError(
-    `There is no setting ${name}; there are ${[...SETTING_OF.keys()].join(', ')}, and numbers`,
+    `Unknown setting ${name}: expected a number or one of ${[...SETTING_OF.keys()].join(', ')}`,
   )
 }
 
@@ -143,7 +143,7 @@ export function toCode(code: ErrorCode): number {
   if (typeof code === 'number') return code
   const number = ERROR_CODES.indexOf(code)
   if (number !== -1) return number
-  throw new TypeError(`There is no error code ${code}; there are ${ERROR_CODES.join(', ')}, and numbers`)
+  throw new TypeError(`Unknown error code ${code}: expected a number or one of ${ERROR_CODES.join(', ')}`)
 }
 
 /** A name, such as `GOAWAY`, or the number of a type that has none. */
@@ -267,7 +267,7 @@ export class FrameParser {
     this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes])
     if (!this.#hasPreface) {
       const start = this.#bytes.toString('latin1', 0, PREFACE.length)
-      if (!PREFACE.startsWith(start)) throw new Error(`Not the preface of HTTP/2: ${JSON.stringify(start)}`)
+      if (!PREFACE.startsWith(start)) throw new Error(`Not the HTTP/2 preface: ${JSON.stringify(start)}`)
       if (this.#bytes.length < PREFACE.length) return
       this.#bytes = this.#bytes.subarray(PREFACE.length)
       this.#hasPreface = true

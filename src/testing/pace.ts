@@ -16,7 +16,7 @@ export class Pace {
 
   /** @param delay waits; false: there is nothing to wait for any more */
   constructor(perSecond: number, delay: (milliseconds: number) => Promise<boolean>) {
-    if (!(perSecond > 0)) throw new TypeError(`A rate must be above 0 a second, and isn't ${perSecond}`)
+    if (!(perSecond > 0)) throw new TypeError(`A rate must be above 0 per second, not ${perSecond}`)
     this.#perSecond = perSecond
     this.#delay = delay
   }

@@ -53,7 +53,7 @@ export function toRuleText({ name, runs, times }: Rule<never, unknown>): string 
 export function checkTimes(times: unknown): number {
   if (times === Number.POSITIVE_INFINITY) return times
   if (typeof times === 'number' && Number.isSafeInteger(times) && times > 0) return times
-  throw new TypeError(`times takes a whole number from 1 on, or Infinity, and not ${String(times)}`)
+  throw new TypeError(`times must be a whole number of at least 1, or Infinity, not ${String(times)}`)
 }
 
 /** What a rule is for, for a message. */
@@ -83,7 +83,7 @@ export function toPredicate<Subject extends Indexed>(match: Match<Subject>): (su
   if (match === '*') return () => true
   if (typeof match === 'function') return match
   if (typeof match === 'number') return ({ index }) => index === match
-  throw new TypeError(`A rule is for '*', for an index or for a function, and not for ${String(match)}`)
+  throw new TypeError(`A rule matches '*', an index or a function, not ${String(match)}`)
 }
 
 /** A predicate for a matcher of requests. @throws TypeError for anything else */
@@ -96,7 +96,7 @@ export function toRequestPredicate<Request extends MatchedRequest>(
   const [, wanted, target = ''] = /^(?:([A-Z]+) )?(\/.*|\*)$/.exec(match) ?? []
   if (target === '')
     throw new TypeError(
-      `A rule is for a path or a method and a path, such as 'POST /a', and not for ${JSON.stringify(match)}`,
+      `A rule matches a path, or a method and a path such as 'POST /a', not ${JSON.stringify(match)}`,
     )
   return ({ method, path }) => {
     if (wanted !== undefined && wanted !== method) return false

@@ -16,6 +16,6 @@ export function toStreamId(
   newest: number,
 ): number {
   if (wanted === undefined && newest === 0 && what.length > 0)
-    throw new Error('These frames name a stream, and there is none yet: a streamId must be given')
+    throw new Error('These frames need a stream, and there is none yet: pass a streamId')
   return wanted ?? newest
 }

@@ -1,5 +1,5 @@
 /**
- * The declarations of `dodici/undici`: those of the installed undici, and Dodici's or Node's beside them where the name
+ * The declarations of `dodici/undici`: those of the undici that was found, and Dodici's or Node's beside them where the name
  * is theirs. The build copies this file: it has declarations alone.
  *
  * @module
@@ -101,7 +101,7 @@ export declare function fetch(
   init?: types.FetchInit,
 ): Promise<Response>
 
-/** Makes {@link fetch}, its classes, and the installed undici's WebSocket and EventSource global. */
+/** Makes {@link fetch}, its classes, and the undici that was found's WebSocket and EventSource global. */
 export declare function install(): void
 
 /** The URL against which {@link fetch} resolves a relative one; undefined for none. */

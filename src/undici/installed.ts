@@ -60,11 +60,11 @@ export function toInstalled(found: readonly Found[]): Installed {
     if (isUndici(names)) return { state: 'loaded', names, version: named }
     // Without a version there is none of npm's.
     return named === null
-      ? { state: 'missing', cause: new Error(`This runtime's own module 'undici' has no dispatchers`) }
+      ? { state: 'missing', cause: new Error(`This runtime's built-in module 'undici' has no dispatchers`) }
       : {
           state: 'broken',
           version: named,
-          cause: new Error(`This runtime has a module 'undici' of its own, which hides that of npm`),
+          cause: new Error(`This runtime's built-in module 'undici' hides the npm package`),
         }
   }
   const causes = found.map(({ cause }) => cause)
@@ -89,15 +89,15 @@ export function toReason(name: string, installed: Installed): Error {
   const wanted = `undici ${majors.join(' or ')}`
   if (installed.state === 'missing') {
     return new errors.NotSupportedError(
-      `${name} is undici's own, and undici isn't installed: install ${wanted} beside dodici (npm install undici)`,
+      `${name} comes from undici, which isn't installed: install ${wanted} next to dodici (npm install undici)`,
       { cause: installed.cause },
     )
   }
-  const present = installed.version === null ? 'the undici that is there' : `undici ${installed.version}`
+  const present = installed.version === null ? 'the undici that was found' : `undici ${installed.version}`
   if (installed.state === 'loaded')
-    return new errors.NotSupportedError(`${present} has no ${name}: ${wanted} has it`)
+    return new errors.NotSupportedError(`${present} has no ${name}: it needs ${wanted}`)
   return new errors.NotSupportedError(
-    `${name} is undici's own, and Node ${process.version} can't load ${present}: see the cause`,
+    `${name} comes from undici, but Node ${process.version} can't load ${present}: see the cause`,
     { cause: installed.cause },
   )
 }

@@ -1,5 +1,5 @@
 /**
- * The names that are the installed undici's.
+ * The names that are the undici that was found's.
  *
  * @module
  */

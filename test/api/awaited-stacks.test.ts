@@ -112,7 +112,7 @@ describe('a body that is no JSON', () => {
     if (waits) await expect.poll(() => client.stats.running).toBe(0)
     const stack = await fail(() => body.json())
     // The stacks of vitest leave "async" out.
-    expect(stack).toMatch(/^SyntaxError: The body of the response from "\/" isn't JSON/)
+    expect(stack).toMatch(/^SyntaxError: The response body from "\/" isn't JSON/)
     expectCaller(stack)
   })
 

@@ -255,7 +255,7 @@ describe('dns() with srv', () => {
     expect(upstreams).toEqual([`${ORIGIN}#10.0.0.1:1 w1 p0`])
     expect(reports).toHaveLength(1)
     server.set(NAME, 'SRV', [srv('b.test', 0)])
-    await expect(ask({ srv: NAME, servers: [server.address] })).rejects.toThrow('has the port 0, for b.test')
+    await expect(ask({ srv: NAME, servers: [server.address] })).rejects.toThrow('has port 0, for b.test')
   })
 
   it.each([
@@ -329,7 +329,7 @@ describe('the options of dns()', () => {
     [
       ORIGIN,
       { using: 'lookup', srv: 'x' },
-      'Invalid using: got "lookup", expected \'resolve\', beside srv or servers',
+      'Invalid using: got "lookup", expected \'resolve\' when srv or servers is set',
     ],
     [ORIGIN, { srv: '' }, 'Invalid srv'],
     [ORIGIN, { family: 5 }, 'Invalid family: got 5, expected 4, 6, or 0 for both'],

@@ -71,7 +71,7 @@ const PROTOCOLS: readonly Row[] = [
     what: "h2c to Node's HTTP/1.1 server",
     toOrigin: async () =>
       `http://localhost:${await listen(createHttpServer((_, response) => response.end()))}`,
-    saysOnWire: 'speaks HTTP/1.1, and not HTTP/2',
+    saysOnWire: 'speaks HTTP/1.1, not HTTP/2',
     says: ['HTTP/1.1', 'h2c: false', 'Agent', /http:\/\/localhost:\d+/],
     error: { ...LOST, http2ErrorCode: 1 },
   },
@@ -90,32 +90,32 @@ const PROTOCOLS: readonly Row[] = [
   {
     what: 'h2c to a server of HTTP/2 over TLS',
     toOrigin: async () => `http://localhost:${await listen(createSecureServer(await toTls()))}`,
-    says: ['before the server had sent SETTINGS', 'TLS'],
+    says: ['before the server sent SETTINGS', 'TLS'],
     error: LOST,
   },
   {
     what: 'h2c to a server of TLS that sends an alert',
     toOrigin: async () => `http://${await toAnswering(TLS_ALERT)}`,
     says: [/SETTINGS|https:/, 'TLS'],
-    saysOnWire: 'speaks TLS, and not HTTP/2 (RFC 9113 §3.4): its URL begins with https:',
+    saysOnWire: 'speaks TLS, not HTTP/2 (RFC 9113 §3.4): use an https: URL',
     error: LOST,
   },
   {
     what: 'h2c to a server that closes',
     toOrigin: async () => `http://${await toAnswering('')}`,
-    says: ['before the server had sent SETTINGS', 'HTTP/1.1', 'h2c: false'],
+    says: ['before the server sent SETTINGS', 'HTTP/1.1', 'h2c: false'],
     error: LOST,
   },
   {
     what: 'TLS to a server of HTTP/1.1 without TLS',
     toOrigin: async () => `https://${await toAnswering(HTTP1)}`,
-    says: ['something else than TLS', 'http:', /^Could not connect to https:\/\/localhost:\d+: [\w ]+\. /],
+    says: ["didn't answer with TLS", 'http:', /^Could not connect to https:\/\/localhost:\d+: [\w ]+\. /],
     error: { name: 'ConnectError', code: expect.stringMatching(/^ERR_SSL_/), processed: 'no' },
   },
   {
     what: 'TLS to a server of HTTP/2 without TLS',
     toOrigin: async () => `https://localhost:${await listen(createHttp2Server())}`,
-    says: ['something else than TLS', 'http:'],
+    says: ["didn't answer with TLS", 'http:'],
     error: { name: 'ConnectError', code: expect.stringMatching(/^ERR_SSL_/), processed: 'no' },
   },
   {
@@ -123,14 +123,14 @@ const PROTOCOLS: readonly Row[] = [
     toOrigin: async () =>
       `https://localhost:${await listen(createHttpsServer(await toTls(), (_, response) => response.end()))}`,
     options: async () => ({ fallback: null, connect: { ca: (await toTls()).cert } }),
-    says: ['speaks no HTTP/2', 'fallback: null'],
+    says: ["doesn't speak HTTP/2", 'fallback: null'],
     error: { name: 'AlpnError' },
   },
   {
     what: 'a server without ALPN, and no fallback',
     toOrigin: async () => `https://localhost:${await listen(createTlsServer(await toTls()))}`,
     options: async () => ({ fallback: null, connect: { ca: (await toTls()).cert } }),
-    says: ['speaks no HTTP/2', 'fallback: null'],
+    says: ["doesn't speak HTTP/2", 'fallback: null'],
     error: { name: 'AlpnError' },
   },
 ]
@@ -282,7 +282,7 @@ describe.each(ENGINES)('on engine %s the error of a call says what happened:', (
     const call = client.request({ path: '/left-out', method: 'POST', body: toOneShot() })
     const failure: Error = await call.then(() => new Error('a response came')).catch((reason) => reason)
     expect(failure).toMatchObject({ name: 'SocketError', processed: 'no', http2ErrorCode: 0, streamId: 3 })
-    expect(failure.message).toMatch(/GOAWAY with NO_ERROR and last stream id 1, which leaves out stream 3/)
+    expect(failure.message).toMatch(/GOAWAY with NO_ERROR and last stream id 1, which excludes stream 3/)
   })
 
   it('calls that wait for a server which ends each connection', async () => {
@@ -358,18 +358,16 @@ describe('json() of a body that is no JSON', () => {
     const client = destroyWithTest(new Client(origin))
     const { body } = await client.request({ path: '/a', method: 'GET' })
     await expect(body.json()).rejects.toThrow(
-      'The body of the response from "/a" is empty, and so no JSON (status 204, no content-type)',
+      'The response body from "/a" is empty, not JSON (status 204, no content-type)',
     )
     const response = await fetch(`${origin}/a`, { dispatcher: client })
-    await expect(response.json()).rejects.toThrow(
-      '"/a" is empty, and so no JSON (status 204, no content-type)',
-    )
+    await expect(response.json()).rejects.toThrow('"/a" is empty, not JSON (status 204, no content-type)')
   })
 })
 
 describe('the error of a proxy says what happened:', () => {
   it.each([
-    { what: 'it answers with HTML', answer: '<html>login</html>\r\n\r\n', says: /speaks no HTTP\/1\.1/ },
+    { what: 'it answers with HTML', answer: '<html>login</html>\r\n\r\n', says: /doesn't speak HTTP\/1\.1/ },
     { what: 'it closes', answer: '', says: /closed the connection/ },
     { what: 'it refuses', answer: 'HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n', says: /407/ },
   ])('$what', async ({ answer, says }) => {

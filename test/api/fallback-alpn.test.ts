@@ -150,7 +150,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     it('fails without a fallback, and chose no protocol', async () => {
       const server = await startHttp1()
       const agent = keep(new Agent({ connect: connectTo(server.ca), fallback: null }))
-      const message = expect.stringContaining("speaks no HTTP/2: it chose no protocol by ALPN, not 'h2'")
+      const message = expect.stringContaining("doesn't speak HTTP/2: it chose no protocol in ALPN, not 'h2'")
       expect(await fail(agent, server.origin)).toMatchObject({
         name: 'AlpnError',
         message,

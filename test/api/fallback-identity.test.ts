@@ -145,7 +145,7 @@ describe('the server identity that is checked over HTTP/1.1', () => {
     const server = await startHttp1()
     const client = destroyWithTest(new Client(server.origin, { connect: { ca: server.ca } }))
     await expect(client.request({ path: '/', method: 'GET', servername: 'another.test' })).rejects.toThrow(
-      'Invalid servername: got "another.test", expected localhost, the one of this client',
+      'Invalid servername: got "another.test", expected localhost, which this client',
     )
     expect(server.handshakes).toEqual([])
     for (let i = 0; i < 2; i++) {

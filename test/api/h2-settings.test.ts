@@ -209,7 +209,10 @@ describe('invalid options', () => {
       options: { h2Options: { settings: { other: 1 } } },
       message: 'got "other", expected one of initialWindowSize',
     },
-    { options: { pingInterval: 1, h2Options: { pingInterval: 2 } }, message: 'the same as pingInterval (1)' },
+    {
+      options: { pingInterval: 1, h2Options: { pingInterval: 2 } },
+      message: 'the same value as pingInterval (1)',
+    },
   ])('are refused by each kind of dispatcher when it is made: $message', ({ options, message }) => {
     for (const DispatcherClass of [Client, Pool]) {
       expect(() => Reflect.construct(DispatcherClass, ['http://localhost', options])).toThrow(message)

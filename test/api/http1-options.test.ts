@@ -308,9 +308,9 @@ describe.each(UNDICIS)('over %s', (version, undici) => {
         await ask(pool, server)
       expect(server.sockets.length).toBeGreaterThanOrEqual(3)
     }
-    const why = 'the undici that serves HTTP/1.1 here is too old to know it'
+    const why = 'the built-in undici, which serves HTTP/1.1, is too old for it'
     expect(heard).toEqual(
-      isKnown ? [] : [`The option ${name} of a dispatcher has no effect over HTTP/1.1: ${why}`],
+      isKnown ? [] : [`The dispatcher option ${name} has no effect over HTTP/1.1: ${why}`],
     )
   })
 })
@@ -327,8 +327,8 @@ describe('beside a fallback of the caller’s', () => {
       keep(new library.Agent(options))
       keep(new library.Pool('https://localhost:1', options))
     }
-    const why = 'the fallback has options of its own'
-    expect(heard).toEqual([`The option ${name} of a dispatcher has no effect: ${why}`])
+    const why = 'the fallback has its own options'
+    expect(heard).toEqual([`The dispatcher option ${name} has no effect: ${why}`])
   })
 
   it('options that aren’t given are no reason for a warning', () => {

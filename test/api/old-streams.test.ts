@@ -119,7 +119,7 @@ describe.each(ROUTES)('a body that is a stream from before Readable, on $name', 
     }
     await expect(send(make)).rejects.toMatchObject({
       code: 'UND_ERR_ABORTED',
-      message: 'The request body was closed before its end',
+      message: 'The request body was closed before it ended',
     })
   })
 

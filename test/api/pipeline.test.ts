@@ -140,7 +140,7 @@ describe('pipeline()', () => {
       expect(await read(duplex)).toBe('written')
     }
     expect(warnings).toEqual([
-      'Option of pipeline(): "body" has no effect: the body is what is written to the duplex',
+      'The pipeline() option "body" has no effect: the body is what you write to the duplex',
     ])
   })
 
@@ -189,7 +189,7 @@ describe('pipeline()', () => {
         end: (response: Readable) => response.destroy(new Error('bad data')),
         message: 'bad data',
       },
-      { what: 'is closed', end: (response: Readable) => response.destroy(), message: 'before its end' },
+      { what: 'is closed', end: (response: Readable) => response.destroy(), message: 'before it ended' },
     ])('returns a stream that $what, the duplex fails and the stream is reset', async ({ end, message }) => {
       const { server, codes, closed } = await startWatched(echo)
       const client = connect(server)

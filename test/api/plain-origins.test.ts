@@ -47,7 +47,7 @@ describe.each([
 
   it('refuses h2c: false without a fallback, and what is no boolean', () => {
     expect(() => make('http://localhost:1', { h2c: false, fallback: null })).toThrow(
-      'Invalid h2c: got false, expected true: HTTP/1.1 needs a fallback, and the fallback option is null',
+      'Invalid h2c: got false, expected true: HTTP/1.1 needs a fallback, but the fallback option is null',
     )
     const wrong: object = { h2c: 'yes' }
     expect(() => make('http://localhost:1', wrong)).toThrow(errors.InvalidArgumentError)

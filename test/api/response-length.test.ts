@@ -31,7 +31,7 @@ describe('a response whose length differs from its content-length', () => {
     expect(error).toMatchObject({ processed: 'yes', attempts: 1, streamId: 3 })
     // Whether nghttp2 has counted, or the call.
     expect(String(error)).toMatch(
-      /isn't the 5 bytes that were announced|ended after 4 bytes instead of 5 bytes/,
+      /isn't the 5 bytes that content-length announced|ended after 4 bytes instead of 5 bytes/,
     )
     expect(await (await sibling).body.text()).toBe('hello')
   })
@@ -79,7 +79,7 @@ describe('an upgrade by an API that gives no tunnel', () => {
       else client.pipeline(options, ({ body }) => body).on('error', resolve)
     })
     expect(error).toBeInstanceOf(errors.InvalidArgumentError)
-    expect(String(error)).toContain('upgrade() is for that')
+    expect(String(error)).toContain('use upgrade() for this')
   })
 })
 

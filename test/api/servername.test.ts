@@ -63,7 +63,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
     const failure = ask(dispatcher, name, 'bank.example')
     await expect(failure).rejects.toBeInstanceOf(errors.InvalidArgumentError)
     await expect(failure).rejects.toThrow(
-      'Invalid servername: got "bank.example", expected localhost, the one of this client',
+      'Invalid servername: got "bank.example", expected localhost, which this client',
     )
     expect(names).toEqual([])
   })

@@ -140,7 +140,7 @@ describe('upgrade()', () => {
     await expect(client.upgrade({ path: '/', protocol })).rejects.toBeInstanceOf(errors.InvalidArgumentError)
   })
 
-  describe('when the peer offers no extended CONNECT', () => {
+  describe("when the peer doesn't offer extended CONNECT", () => {
     it('nor a fallback, fails with NotSupportedError before a stream is opened, and siblings live', async () => {
       let streams = 0
       const { client } = await startClient(

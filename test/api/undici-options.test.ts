@@ -59,8 +59,8 @@ const CLASSES: readonly [string, (options: object) => { destroy(): Promise<void>
   ['Client', (options) => new Client('https://localhost:1', options)],
   ['Pool', (options) => new Pool('https://localhost:1', options)],
   ['Agent', (options) => new Agent(options)],
-  ['ProxyAgent', (options) => new ProxyAgent({ uri: 'http://localhost:1', ...options }), 'a proxy agent'],
-  ['EnvHttpProxyAgent', (options) => new EnvHttpProxyAgent(options), 'a proxy agent'],
+  ['ProxyAgent', (options) => new ProxyAgent({ uri: 'http://localhost:1', ...options }), 'proxy agent'],
+  ['EnvHttpProxyAgent', (options) => new EnvHttpProxyAgent(options), 'proxy agent'],
   ['UpstreamPool', (options) => new UpstreamPool(['https://localhost:1'], options)],
 ]
 
@@ -88,7 +88,7 @@ it('all names that undici’s constructors take are known', () => {
 
 it('docs/options.md says of each what becomes of it', async () => {
   const docs = await readFile(new URL('../../docs/options.md', import.meta.url), 'utf8')
-  const rows = [...docs.matchAll(/^\| `(\w+)` \| (a dispatcher|a request) \| (\w+) \| (.+) \|$/gm)]
+  const rows = [...docs.matchAll(/^\| `(\w+)` \| (dispatcher|request) \| (\w+) \| (.+) \|$/gm)]
   const said = rows.map(
     ([, name, owner, fate, why]) => `${owner}: ${name} ${fate}: ${why?.replaceAll('`', '')}`,
   )
@@ -104,13 +104,13 @@ it('docs/options.md says of each what becomes of it', async () => {
   )
 })
 
-describe.each(CLASSES)('an option of another library, of %s', (_name, make, owner = 'a dispatcher') => {
+describe.each(CLASSES)('an option of another library, of %s', (_name, make, owner = 'dispatcher') => {
   const tryMake = (options: object) => void make(options).destroy()
 
   it.each(FOREIGN.filter(isFate('refused')))('%s is refused, with what to use instead', (name, { why }) => {
     const thrown = expect(() => tryMake({ [name]: toMeant(name) }))
     thrown.toThrow(errors.InvalidArgumentError)
-    thrown.toThrow(`The option ${name} of ${owner} isn't supported: ${why}`)
+    thrown.toThrow(`The ${owner} option ${name} isn't supported: ${why}`)
   })
 
   it.each([
@@ -137,8 +137,8 @@ describe.each(CLASSES)('an option of another library, of %s', (_name, make, owne
 
 it.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once', (name, { why }) => {
   for (const [, make] of [...CLASSES, ...CLASSES]) void make({ [name]: toMeant(name) }).destroy()
-  const owners = ['a dispatcher', 'a proxy agent']
-  expect(heard).toEqual(owners.map((owner) => `The option ${name} of ${owner} has no effect: ${why}`))
+  const owners = ['dispatcher', 'proxy agent']
+  expect(heard).toEqual(owners.map((owner) => `The ${owner} option ${name} has no effect: ${why}`))
 })
 
 describe('an option of another library, of a request', () => {
@@ -154,7 +154,7 @@ describe('an option of another library, of a request', () => {
     const { client, peer } = await start()
     const error = await client.request({ ...GET, [name]: 1 }).catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(errors.InvalidArgumentError)
-    expect(String(error)).toContain(`The option ${name} of a request isn't supported: ${why}`)
+    expect(String(error)).toContain(`The request option ${name} isn't supported: ${why}`)
     expect(peer.connections).toEqual([])
     await (await client.request({ ...GET, [name]: name === 'maxRedirections' ? 0 : false })).body.dump()
   })
@@ -162,7 +162,7 @@ describe('an option of another library, of a request', () => {
   it.each(FOREIGN_OF_REQUEST.filter(isFate('warned')))('%s is warned of, once', async (name, { why }) => {
     const { client } = await start()
     for (let i = 0; i < 2; i++) await (await client.request({ ...GET, [name]: 1 })).body.dump()
-    expect(heard).toEqual([`The option ${name} of a request has no effect: ${why}`])
+    expect(heard).toEqual([`The request option ${name} has no effect: ${why}`])
   })
 
   /** How each API is called, and how it tells of a failure. */
@@ -215,11 +215,11 @@ describe('an option of another library, of a request', () => {
     const client = await startAnew()
     for (const [name, { fate, why }] of FOREIGN_OF_REQUEST) {
       const error = await call(client, { [name]: 1 }).catch((caught: unknown) => caught)
-      const refusal = `InvalidArgumentError: The option ${name} of a request isn't supported: ${why}`
+      const refusal = `InvalidArgumentError: The request option ${name} isn't supported: ${why}`
       expect(error instanceof Error ? String(error) : 'none').toBe(fate === 'refused' ? refusal : 'none')
     }
     const warnings = FOREIGN_OF_REQUEST.filter(isFate('warned')).map(
-      ([name, { why }]) => `The option ${name} of a request has no effect: ${why}`,
+      ([name, { why }]) => `The request option ${name} has no effect: ${why}`,
     )
     expect(heard).toEqual(warnings)
   })

@@ -42,20 +42,20 @@ describe('an unknown option of a constructor', () => {
   it('is warned of once, with the nearest name', () => {
     make({ keepAliveTimeot: 1 })
     expect(heard).toEqual([
-      'Unknown option of a dispatcher: "keepAliveTimeot" has no effect. Did you mean "keepAliveTimeout"?',
+      'Unknown dispatcher option: "keepAliveTimeot" has no effect. Did you mean "keepAliveTimeout"?',
     ])
   })
 
   it('is warned of where no name is near', () => {
     make({ colour: 'red' })
-    expect(heard).toEqual(['Unknown option of a dispatcher: "colour" has no effect'])
+    expect(heard).toEqual(['Unknown dispatcher option: "colour" has no effect'])
   })
 
   it('is warned of within connect and h2Options', () => {
     make({ connect: { rejectUnauthorised: true }, h2Options: { pingIntervall: 1 } })
     expect(heard.toSorted()).toEqual([
-      'Unknown option of connect: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
-      'Unknown option of h2Options: "pingIntervall" has no effect. Did you mean "pingInterval"?',
+      'Unknown connect option: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
+      'Unknown h2Options option: "pingIntervall" has no effect. Did you mean "pingInterval"?',
     ])
   })
 
@@ -83,8 +83,8 @@ describe('an unknown option of a request', () => {
     await send(client, { headersTimeot: 1 })
     await send(client, { headersTimeot: 1, flavour: 'sweet' })
     expect(heard).toEqual([
-      'Unknown option of a request: "headersTimeot" has no effect. Did you mean "headersTimeout"?',
-      'Unknown option of a request: "flavour" has no effect',
+      'Unknown request option: "headersTimeot" has no effect. Did you mean "headersTimeout"?',
+      'Unknown request option: "flavour" has no effect',
     ])
   })
 
@@ -99,9 +99,7 @@ describe('an unknown option of a request', () => {
     const { client } = await start()
     const composed = client.compose((dispatch) => (options, handler) => dispatch(options, handler))
     await send(composed, { cacheTags: ['a'], bodyTimeot: 1 })
-    expect(heard).toEqual([
-      'Unknown option of a request: "bodyTimeot" has no effect. Did you mean "bodyTimeout"?',
-    ])
+    expect(heard).toEqual(['Unknown request option: "bodyTimeot" has no effect. Did you mean "bodyTimeout"?'])
   })
 
   it('may be one of an interceptor in front of an Agent, and a typo is warned of once', async () => {
@@ -111,8 +109,8 @@ describe('an unknown option of a request', () => {
     await send(composed, { origin, cacheTagsOfAgent: ['a'], uploadTimeot: 1 })
     await send(agent, { origin, uploadTimeot: 1, requestTimeot: 1 })
     expect(heard).toEqual([
-      'Unknown option of a request: "uploadTimeot" has no effect. Did you mean "uploadTimeout"?',
-      'Unknown option of a request: "requestTimeot" has no effect. Did you mean "requestTimeout"?',
+      'Unknown request option: "uploadTimeot" has no effect. Did you mean "uploadTimeout"?',
+      'Unknown request option: "requestTimeot" has no effect. Did you mean "requestTimeout"?',
     ])
   })
 
@@ -120,6 +118,6 @@ describe('an unknown option of a request', () => {
     const { client, origin } = await start()
     const init: object = { dispatcher: client, agent: null, redirects: 'follow' }
     await (await fetch(origin, init)).text()
-    expect(heard).toEqual(['Unknown option of fetch(): "redirects" has no effect. Did you mean "redirect"?'])
+    expect(heard).toEqual(['Unknown fetch() option: "redirects" has no effect. Did you mean "redirect"?'])
   })
 })

@@ -111,7 +111,10 @@ describe('healthCheck', () => {
       'Invalid healthCheck.expect: got 200, expected a list of statuses, a function',
     ],
     [{ path: '/', expect: [99] }, 'Invalid healthCheck.expect: got 99, expected statuses from 200 to 599'],
-    [{ path: '/', grpc: true }, 'Invalid healthCheck.path: got "/", expected none, beside grpc'],
+    [
+      { path: '/', grpc: true },
+      'Invalid healthCheck.path: got "/", expected none when healthCheck.grpc is set',
+    ],
     [{ expect: [200], grpc: true }, 'Invalid healthCheck.expect: got'],
     [{ grpc: 'x'.repeat(128) }, 'Invalid healthCheck.grpc: got'],
   ])('%o is refused', (healthCheck, message) => {

@@ -341,7 +341,7 @@ describe('a request before the first answer', () => {
     await expect(ask(pool, own)).rejects.toMatchObject({
       code,
       processed: 'no',
-      message: `No upstream was known by the async iterable of upstreams within ${limit} (100 ms)`,
+      message: `No upstream was found with the async iterable of upstreams within ${limit} (100 ms)`,
     })
   })
 

@@ -324,7 +324,7 @@ describe('the option hedge', () => {
       { hedge: { after: 0 } },
       'Invalid hedge.after: got 0, expected a whole number of milliseconds from 1 to 2147483647',
     ],
-    [{ hedge: { after: 10 }, replaySafe: false }, 'expected null, beside replaySafe: false'],
+    [{ hedge: { after: 10 }, replaySafe: false }, 'expected null when replaySafe is false'],
   ])('%j is refused', (options, message) => {
     expect(() => new UpstreamPool([], options as UpstreamPoolOptions)).toThrow(message)
   })

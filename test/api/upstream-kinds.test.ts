@@ -439,15 +439,15 @@ describe('the address of an upstream', () => {
     [{ origin: 'http://a.test', address: 7 }, 'Invalid address'],
     [
       { origin: 'http://a.test', address: '10.0.0.1', socketPath: '/x' },
-      'Invalid address: got "10.0.0.1", expected none, beside socketPath',
+      'Invalid address: got "10.0.0.1", expected none when socketPath is set',
     ],
     [
       { origin: 'http://a.test', address: '10.0.0.1', connect: { socketPath: '/x' } },
-      'Invalid address: got "10.0.0.1", expected none, beside socketPath',
+      'Invalid address: got "10.0.0.1", expected none when socketPath is set',
     ],
     [
       { origin: 'http://10.0.0.2', address: '10.0.0.1' },
-      'Invalid address: got "10.0.0.1", expected an address of 10.0.0.2, which is the origin\'s host, or none',
+      'Invalid address: got "10.0.0.1", expected the address 10.0.0.2, which is the origin\'s host, or none',
     ],
     [{ origin: 'http://a.test', priority: 65_536 }, 'Invalid priority'],
     [{ origin: 'http://a.test', priority: 1.5 }, 'Invalid priority'],

@@ -102,7 +102,7 @@ describe('a fault server that serves HTTP/1.1 as well', () => {
     const server = await start({ h2c: true })
     await expect(fetch(server.origin)).rejects.toThrow()
     expect(server.problems).toEqual([
-      expect.stringMatching(/^connection 0: Not the preface of HTTP\/2: "GET \/ HTTP\/1.1/),
+      expect.stringMatching(/^connection 0: Not the HTTP\/2 preface: "GET \/ HTTP\/1.1/),
     ])
   })
 })

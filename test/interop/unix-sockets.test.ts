@@ -139,12 +139,14 @@ describe('a path for a Unix socket', () => {
     // Node 20 and 22 would cut it off.
     const socketPath = `/tmp/${'ü'.repeat(600)}`
     expect(() => new Client('http://localhost', { socketPath })).toThrow(
-      /^Invalid socketPath: .* of at most \d+ bytes: it has 1205$/,
+      /^Invalid socketPath: .* of at most \d+ bytes: this one has 1205$/,
     )
   })
 
   it('with a NUL within › is refused', () => {
     // Node 20 would connect to /tmp/a.
-    expect(() => new Client('http://localhost', { socketPath: '/tmp/a\0b' })).toThrow('a path without NUL')
+    expect(() => new Client('http://localhost', { socketPath: '/tmp/a\0b' })).toThrow(
+      'a path without NUL bytes',
+    )
   })
 })

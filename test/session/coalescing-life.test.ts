@@ -77,7 +77,7 @@ describe.each(ENGINES)('a session of several origins on engine %s', (engine) => 
     clock.advance(5_001)
     await held.settled
     expect(held.error).toMatchObject({
-      message: expect.stringContaining('sessionGracePeriod (5000 ms) is over'),
+      message: expect.stringContaining('sessionGracePeriod (5000 ms) has passed'),
     })
   })
 
@@ -332,7 +332,7 @@ describe('an option coalesce that can have no effect', () => {
     await make().close()
     await make().close()
     await new Promise((resolve) => setImmediate(resolve))
-    expect(texts).toEqual([expect.stringMatching(/^The option coalesce of an Agent has no effect: /)])
+    expect(texts).toEqual([expect.stringMatching(/^The Agent option coalesce has no effect: /)])
     expect(texts[0]).toContain(what)
   })
 })

@@ -365,7 +365,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         const connect: Connector = (_options, callback) => callback(null, value as Socket)
         const harness = start('http://127.0.0.1', { connect })
         const { error } = await expectFailure(harness, errors.InvalidArgumentError)
-        expect(error.message).toMatch(/^Invalid connect: .*a function that yields a socket$/)
+        expect(error.message).toMatch(/^Invalid connect: .*a function that provides a socket$/)
       })
 
       // With undefined: it responds by its callback.
@@ -375,7 +375,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         const connect: Connector = () => Promise.resolve(value as Socket)
         const harness = start('http://127.0.0.1', { connect })
         const { error } = await expectFailure(harness, errors.InvalidArgumentError)
-        expect(error.message).toMatch(/^Invalid connect: .*a function that yields a socket$/)
+        expect(error.message).toMatch(/^Invalid connect: .*a function that provides a socket$/)
       })
 
       it('that yields a socket that is destroyed already, fails and crashes nothing', async () => {

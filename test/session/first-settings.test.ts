@@ -35,7 +35,7 @@ const toLost = (peer: FaultServer): object => ({
   name: 'SocketError',
   code: 'UND_ERR_SOCKET',
   processed: 'maybe',
-  message: `The connection was lost: ${peer.origin} has sent no SETTINGS within connectTimeout (${LIMIT} ms)`,
+  message: `The connection was lost: ${peer.origin} sent no SETTINGS within connectTimeout (${LIMIT} ms)`,
   cause: expect.any(errors.ConnectTimeoutError),
 })
 
@@ -238,7 +238,7 @@ describe.each(KINDS)('an origin that sends no SETTINGS, behind a proxy of %s', (
     expect(error).toMatchObject({
       name: 'SocketError',
       processed: 'maybe',
-      message: `The connection was lost: ${origin} has sent no SETTINGS within connectTimeout (${connectTimeout} ms)`,
+      message: `The connection was lost: ${origin} sent no SETTINGS within connectTimeout (${connectTimeout} ms)`,
     })
   })
 })

@@ -58,7 +58,7 @@ describe.each(ENGINES)('a TLS connection that is reset while node reads nothing,
         name: 'SocketError',
         code: 'UND_ERR_SOCKET',
         processed: 'maybe',
-        message: 'The connection was lost: The peer has closed or reset it',
+        message: 'The connection was lost: The peer closed or reset it',
       })
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     expect(peer.connections).toHaveLength(2)

@@ -80,7 +80,7 @@ describe.each(ENGINES)('localAddress, with engine %s', (engine) => {
     expect(error).toMatchObject({
       code,
       processed: 'no',
-      message: `Could not connect to ${origin}: bind ${code} ${localAddress} (by localAddress or localPort)`,
+      message: `Could not connect to ${origin}: bind ${code} ${localAddress} (check localAddress and localPort)`,
     })
   })
 

@@ -641,7 +641,7 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       await Promise.all([post.settled, begun.settled])
       for (const call of [post, begun]) {
         expect(call.error).toBeInstanceOf(errors.SocketError)
-        expect(call.error.message).toContain(`sessionGracePeriod (${GRACE} ms) is over`)
+        expect(call.error.message).toContain(`sessionGracePeriod (${GRACE} ms) has passed`)
       }
       expect(post.error).toMatchObject({ processed: 'maybe', attempts: 1, streamId: 5 })
       expect(begun.error).toMatchObject({ processed: 'yes', attempts: 1 })

@@ -33,7 +33,7 @@ export const ca: Command = {
       return EXIT.ok
     }
     const [file, ...others] = positionals
-    if (others.length > 0) throw new CliError(`one FILE, and not ${positionals.length}`, EXIT.usage)
+    if (others.length > 0) throw new CliError(`takes one FILE, not ${positionals.length}`, EXIT.usage)
     const path = await loadAuthorityPath(toCacheFolder(terminal.env), new Date())
     if (file === undefined) terminal.print(path)
     else await copyCertificate(path, file)

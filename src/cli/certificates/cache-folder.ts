@@ -64,7 +64,7 @@ function requireOwn(path: string, stats: Stats, others: number, done: string): v
   if ((stats.mode & others) === 0) return
   const mode = (stats.mode & 0o777).toString(8)
   const what = `${path} can be ${done} by other users (its mode is ${mode})`
-  throw new CliError(`${what}: remove it, and it will be made again`, EXIT.failure)
+  throw new CliError(`${what}: remove it, and Dodici creates it again`, EXIT.failure)
 }
 
 /** Writes a file at once: a reader finds the old text or the new one, and a crash leaves no half of either. */

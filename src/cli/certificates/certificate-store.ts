@@ -77,7 +77,7 @@ async function withFolder<T>(folder: string, otherwise: string, use: () => Promi
   } catch (error) {
     if (!isSystemError(error)) throw error
     const what = `can't keep certificates in ${folder}: ${error.message}`
-    throw new CliError(`${what}\nSet XDG_CACHE_HOME to a folder of yours${otherwise}.`, EXIT.failure)
+    throw new CliError(`${what}\nSet XDG_CACHE_HOME to a folder that you own${otherwise}.`, EXIT.failure)
   }
 }
 
@@ -99,7 +99,7 @@ function parseKey(path: string, text: string): KeyObject {
     // OpenSSL's words for it would help no reader.
   }
   throw new CliError(
-    `${path} holds no private key that can be used: remove it, and a new one is made`,
+    `${path} holds no usable private key: remove it, and Dodici creates a new one`,
     EXIT.failure,
   )
 }

@@ -50,8 +50,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/goaway',
-      does: 'GOAWAY that names this request as the last, then its response, then FIN.',
-      rightClient: 'takes the response, and opens a new connection for the next request.',
+      does: 'GOAWAY that names this request as the last one, then its response, then FIN.',
+      rightClient: 'accepts the response and opens a new connection for the next request.',
     },
     (stream, connection) => {
       connection.goAway({ closes: 'when drained' })
@@ -61,8 +61,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/goaway-unprocessed',
-      does: 'Every other time GOAWAY that leaves this request out, and FIN; else a 200.',
-      rightClient: 'sends the request again over a new connection, and gets the 200.',
+      does: 'Every second time, GOAWAY that excludes this request, then FIN; otherwise a 200.',
+      rightClient: 'resends the request on a new connection and gets the 200.',
       at: 'header',
     },
     (stream, connection) => {
@@ -73,8 +73,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   family(
     {
       path: '/goaway/CODE',
-      does: 'GOAWAY with this error code, and FIN, in place of the response.',
-      rightClient: 'fails; a GET may be sent again, over a new connection.',
+      does: 'GOAWAY with this error code and FIN instead of the response.',
+      rightClient: 'fails; it may resend a GET on a new connection.',
     },
     () => toKeys(ErrorCode),
     (code) => (_stream, connection) => connection.goAway({ code, closes: 'at once' }),
@@ -82,8 +82,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/refused',
-      does: 'Every other time RST_STREAM with REFUSED_STREAM; else a 200.',
-      rightClient: 'sends the request again, whatever its method is, and gets the 200.',
+      does: 'Every second time, RST_STREAM with REFUSED_STREAM; otherwise a 200.',
+      rightClient: 'resends the request, whatever its method, and gets the 200.',
       at: 'header',
     },
     (stream) => (isOddTime(stream) ? stream.refuse() : stream.respond()),
@@ -91,8 +91,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   family(
     {
       path: '/reset/CODE',
-      does: 'RST_STREAM with this error code, in place of the response.',
-      rightClient: 'fails this request and no other, and keeps the connection.',
+      does: 'RST_STREAM with this error code instead of the response.',
+      rightClient: 'fails only this request and keeps the connection.',
     },
     () => toKeys(ErrorCode),
     (code) => (stream) => stream.reset(code),
@@ -100,8 +100,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/reset-mid-body',
-      does: 'A part of the body, then RST_STREAM with CANCEL.',
-      rightClient: "fails: the part isn't a whole response.",
+      does: 'Part of the body, then RST_STREAM with CANCEL.',
+      rightClient: "fails: the response isn't complete.",
     },
     async (stream) => {
       await beginBody(stream)
@@ -111,8 +111,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/truncated',
-      does: 'A part of the body, then FIN.',
-      rightClient: "fails: the part isn't a whole response.",
+      does: 'Part of the body, then FIN.',
+      rightClient: "fails: the response isn't complete.",
     },
     async (stream, connection) => {
       await beginBody(stream)
@@ -138,8 +138,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/trickle',
-      does: 'A body of 100 octets, ten of them a second, each in a DATA frame of its own.',
-      rightClient: 'takes the response, unless a limit of time for the whole request ends it.',
+      does: 'A body of 100 octets, ten per second, each in its own DATA frame.',
+      rightClient: 'accepts the response, unless a time limit for the whole request ends it.',
     },
     (stream) => {
       stream.head(200)
@@ -149,8 +149,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/stall',
-      does: 'A part of the body, then nothing more. PINGs are acknowledged.',
-      rightClient: 'fails when its limit of time for a body without progress is over.',
+      does: 'Part of the body, then nothing more. PINGs are acknowledged.',
+      rightClient: 'fails when its time limit for a body without progress has passed.',
     },
     beginBody,
   ),
@@ -158,23 +158,23 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     {
       path: '/no-response',
       does: 'Nothing. PINGs are acknowledged.',
-      rightClient: 'fails when its limit of time for a response is over.',
+      rightClient: 'fails when its time limit for a response has passed.',
     },
     () => {},
   ),
   one(
     {
       path: '/silent',
-      does: 'The connection becomes a black hole: the server reads, and sends nothing more.',
-      rightClient: 'finds out by a PING or a limit of time, and leaves the connection.',
+      does: 'The connection becomes a black hole: the server reads but sends nothing more.',
+      rightClient: 'notices it through a PING or a time limit, and abandons the connection.',
     },
     (_stream, connection) => connection.fallSilent(),
   ),
   one(
     {
       path: '/unread',
-      does: 'The server reads nothing more of the connection.',
-      rightClient: 'finds out by a PING or a limit of time, and leaves the connection.',
+      does: 'The server stops reading from the connection.',
+      rightClient: 'notices it through a PING or a time limit, and abandons the connection.',
       at: 'header',
     },
     (_stream, connection) => connection.pauseReading(),
@@ -183,7 +183,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     {
       path: '/tcp-reset',
       does: 'The connection is reset (TCP RST).',
-      rightClient: 'fails; a GET may be sent again, over a new connection.',
+      rightClient: 'fails; it may resend a GET on a new connection.',
     },
     (_stream, connection) => connection.break(),
   ),
@@ -191,7 +191,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     {
       path: '/tls-alert',
       does: 'A fatal TLS alert, bad_record_mac.',
-      rightClient: 'fails; a GET may be sent again, over a new connection.',
+      rightClient: 'fails; it may resend a GET on a new connection.',
       needsTls: true,
     },
     (_stream, connection) => connection.alert(),
@@ -199,8 +199,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/early-response',
-      does: "The response ahead of the request's body, then RST_STREAM with NO_ERROR.",
-      rightClient: 'stops its upload, and takes the response (RFC 9113 §8.1).',
+      does: 'The response before the end of the request body, then RST_STREAM with NO_ERROR.',
+      rightClient: 'stops its upload and accepts the response (RFC 9113 §8.1).',
       at: 'header',
     },
     async (stream) => {
@@ -211,33 +211,33 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
       path: '/each-byte',
-      does: 'A right response, in segments of one octet.',
-      rightClient: 'takes the response.',
+      does: 'A correct response, in segments of one octet.',
+      rightClient: 'accepts the response.',
     },
     (stream, connection) => connection.cutAt('each byte', () => void stream.respond()),
   ),
   one(
     {
       path: '/push',
-      does: 'PUSH_PROMISE, and the pushed response; none to the request itself.',
-      rightClient: 'fails, and ends the connection, if its SETTINGS allow no pushes (RFC 9113 §8.4).',
+      does: 'PUSH_PROMISE and the pushed response, but no response to the request itself.',
+      rightClient: 'fails and ends the connection, if its SETTINGS forbid pushes (RFC 9113 §8.4).',
     },
     (stream) => stream.push('/pushed', 'pushed'),
   ),
   one(
     {
       path: '/garbage',
-      does: '64 octets that are no frames of HTTP/2.',
-      rightClient: 'fails, and ends the connection by GOAWAY with an error code.',
+      does: "64 octets that aren't HTTP/2 frames.",
+      rightClient: 'fails and ends the connection with a GOAWAY that has an error code.',
     },
     (_stream, connection) => connection.write(Buffer.alloc(64, 0xa5)),
   ),
   family(
     {
       path: '/bad-frame/NAME',
-      does: 'A frame that RFC 9113 forbids. Most come in place of the response.',
+      does: 'A frame that RFC 9113 forbids. Most replace the response.',
       rightClient:
-        'fails, and ends the stream or the connection with an error code. A response that is whole may count.',
+        'fails and ends the stream or the connection with an error code. It may accept a complete response.',
     },
     ({ BAD_FRAMES }) => toKeys(BAD_FRAMES),
     (name) => (_stream, connection) => connection.badFrame(name),
@@ -246,7 +246,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     {
       path: '/bad-headers/NAME',
       does: 'A header section that RFC 9113 §8 or RFC 7541 forbids.',
-      rightClient: 'fails; if it is HPACK that is wrong, it ends the connection by COMPRESSION_ERROR.',
+      rightClient: 'fails; if HPACK is wrong, it ends the connection with COMPRESSION_ERROR.',
     },
     ({ BAD_HEADERS }) => toKeys(BAD_HEADERS),
     (name) => (stream) => stream.badHeaders(name),
@@ -254,8 +254,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   family(
     {
       path: '/header-bomb/NAME',
-      does: 'A header section that is large once it is decoded.',
-      rightClient: 'fails at its limit, or takes the response; its memory stays bounded.',
+      does: 'A header section that is large after decoding.',
+      rightClient: 'fails at its limit, or accepts the response; its memory stays bounded.',
     },
     () => toKeys(BOMBS),
     (name) => (stream) => stream.headerBomb(name),
@@ -263,8 +263,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   family(
     {
       path: '/flood/NAME',
-      does: `Frames that bring nothing, over and over, up to ${FLOOD_BYTES / 1e6} MB, then FIN.`,
-      rightClient: 'fails, at the FIN or before; its memory stays bounded.',
+      does: `Useless frames, over and over, up to ${FLOOD_BYTES / 1e6} MB, then FIN.`,
+      rightClient: 'fails at the FIN or earlier; its memory stays bounded.',
     },
     ({ FLOODS }) => toKeys(FLOODS),
     (name) => async (_stream, connection) => {

@@ -11,8 +11,8 @@ import type { Behaviour, Play, Testing } from './behaviours.ts'
 import { BEHAVIOURS } from './behaviours.ts'
 
 const NOT_LOOPBACK = 'Use localhost, 127.0.0.1 or [::1].\n'
-const NOT_FOUND = 'Not found. / lists what there is.\n'
-const NOT_HTTP2 = 'The faults are those of HTTP/2: ask with it, as curl --http2-prior-knowledge does.\n'
+const NOT_FOUND = 'Not found. / lists all paths.\n'
+const NOT_HTTP2 = 'These faults need HTTP/2: use curl --http2-prior-knowledge, for example.\n'
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' }
 
 interface Route {
@@ -37,7 +37,7 @@ export class FaultRoutes {
       }
       entries.push(toEntry(behaviour, [...routes.keys()]))
     }
-    this.list = `What this server does about a request over HTTP/2, by its path.\n\n${entries.join('\n\n')}\n`
+    this.list = `How this server responds to a request over HTTP/2, by path.\n\n${entries.join('\n\n')}\n`
   }
 
   /** Adds its rules. */
@@ -92,7 +92,7 @@ function toKey(path: string): string {
 
 /** A behaviour in the list, and the paths of a family. */
 function toEntry({ path, does, rightClient }: Behaviour, paths: readonly string[]): string {
-  const lines = [path, `    ${does}`, `    A right client ${rightClient}`]
+  const lines = [path, `    ${does}`, `    A correct client ${rightClient}`]
   if (paths.length > 1) lines.push(...paths.map((each) => `    ${each}`))
   return lines.join('\n')
 }

@@ -23,26 +23,26 @@ const WIDTH = 80
 
 const OPTIONS = {
   ...SERVER_OPTIONS,
-  preset: { type: 'string', multiple: true, value: 'NAME', help: 'do as a real server does, too' },
-  requests: { type: 'string', value: 'N', help: 'how many a connection of the preset takes' },
-  verbose: { type: 'boolean', short: 'v', help: 'a line for each frame that comes' },
+  preset: { type: 'string', multiple: true, value: 'NAME', help: 'imitate a real server, too' },
+  requests: { type: 'string', value: 'N', help: 'requests per connection, for the preset' },
+  verbose: { type: 'boolean', short: 'v', help: 'print each frame that arrives' },
   ...HELP,
 } as const
 
 const PATHS = toLines(BEHAVIOURS.map(({ path }) => path))
 
-const HELP_TEXT = `Misbehaves over HTTP/2 as the path says, on loopback only: for tests of clients.
+const HELP_TEXT = `Serves HTTP/2 faults by path for testing clients, on loopback only.
 
 Usage: dodici faults [OPTIONS]
 
 ${PATHS}
-/ lists all names and codes, and says what a right client does.
+/ lists all names and codes, and says what a correct client does.
 
 Options:
 ${toOptionsHelp(OPTIONS)}
 
 Presets: ${toLines(PRESET_NAMES, 'Presets: '.length)}
-Ctrl-C ends it.`
+Press Ctrl-C to stop.`
 
 export const faults: Command = {
   help: HELP_TEXT,
@@ -55,7 +55,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
     terminal.print(HELP_TEXT)
     return EXIT.ok
   }
-  if (positionals.length > 0) throw new CliError(`takes options alone, not '${positionals[0]}'`, EXIT.usage)
+  if (positionals.length > 0) throw new CliError(`takes only options, not '${positionals[0]}'`, EXIT.usage)
   const ports = toServerPorts(options)
   const { requests: text } = options
   const requests = text === undefined ? null : toInteger('--requests', text, 1, MAX_REQUESTS)

@@ -36,7 +36,7 @@ export function checkPresets(names: readonly string[], requests: number | null):
   })
   if (requests !== null && !presets.some(isRetiring)) {
     const those = ALL.filter(isRetiring).map(toOptionName).join(', ')
-    throw new CliError(`--requests needs a --preset that counts them: ${those}`, EXIT.usage)
+    throw new CliError(`--requests needs a --preset that counts requests: ${those}`, EXIT.usage)
   }
   return presets
 }

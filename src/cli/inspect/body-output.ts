@@ -41,7 +41,7 @@ export class TerminalOutput implements BodyOutput {
   async write(piece: Buffer): Promise<boolean> {
     if (this.#refusesBinary && this.#looked < LOOKED_AT) {
       if (piece.subarray(0, LOOKED_AT - this.#looked).includes(0)) {
-        const message = 'the body is binary, and would go to a terminal: -o FILE saves it, -o - shows it'
+        const message = 'the body is binary: use -o FILE to save it, or -o - to print it to the terminal'
         throw new CliError(message, EXIT.failure)
       }
       this.#looked += piece.length

@@ -33,12 +33,13 @@ const DAY = 86_400_000
 /** OpenSSL's names of what it can't verify, as far as there is more to say than the name. */
 const REASONS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends at an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT: 'its issuer is unknown here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is unknown here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown here, and the server sent no certificate of it',
+  SELF_SIGNED_CERT_IN_CHAIN: "its chain ends at an authority that isn't trusted on this machine",
+  UNABLE_TO_GET_ISSUER_CERT: 'its issuer is unknown on this machine',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is unknown on this machine',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "its issuer is unknown on this machine, and the server didn't send the issuer's certificate",
   CERT_REVOKED: 'it was revoked',
-  INVALID_CA: 'its issuer is no certificate authority',
+  INVALID_CA: "its issuer isn't a certificate authority",
   INVALID_PURPOSE: 'it is not for servers',
 }
 
@@ -80,7 +81,7 @@ export function toCertificateFacts(
 
 function toReasons(certificate: X509Certificate, code: string, hostname: string, now: number): string[] {
   const reasons = TOLD_BY_FACTS.has(code) ? [] : [REASONS[code] ?? `OpenSSL says ${code}`]
-  if (Date.parse(certificate.validTo) < now) reasons.push(`it has expired on ${toDay(certificate.validTo)}`)
+  if (Date.parse(certificate.validTo) < now) reasons.push(`it expired on ${toDay(certificate.validTo)}`)
   if (Date.parse(certificate.validFrom) > now) {
     reasons.push(`it is not valid before ${toDay(certificate.validFrom)}`)
   }

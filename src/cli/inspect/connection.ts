@@ -82,7 +82,10 @@ function toConnector({ engine }: Plan, { onDial, room, tap }: ConnectionWatch, o
   let isUsed = false
   return async (asked) => {
     if (isUsed) {
-      throw new ConnectFailure('The server ended the connection before it took the request', EXIT.protocol)
+      throw new ConnectFailure(
+        'The server ended the connection before it accepted the request',
+        EXIT.protocol,
+      )
     }
     isUsed = true
     onDial()

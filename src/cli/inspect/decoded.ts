@@ -45,7 +45,7 @@ export async function* toDecoded(
   let source: AsyncIterable<Buffer> = rejoin(first.value, pieces)
   for (const name of coded) {
     const create = DECODERS.get(name)
-    if (create === undefined) throw toDecodeError(`'${name}' is no content coding that is known`)
+    if (create === undefined) throw toDecodeError(`'${name}' is an unknown content coding`)
     const decoder = create()
     // An error of the source, or of the decoder, is the reader's.
     pipeline(source, decoder, noop)

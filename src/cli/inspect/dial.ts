@@ -208,12 +208,12 @@ function toTlsFailure(error: unknown, where: string): ConnectFailure {
   const code = toCode(error)
   // RFC 7301 §3.2. OpenSSL's name of the alert.
   if (code?.includes('NO_APPLICATION_PROTOCOL')) {
-    const message = `${where} speaks neither HTTP/2 nor HTTP/1.1: it refused both by ALPN`
+    const message = `${where} speaks neither HTTP/2 nor HTTP/1.1: it refused both in ALPN`
     return new ConnectFailure(message, EXIT.protocol, code)
   }
   const isPlain = code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
-  const reason = isPlain ? 'what the server sends is no TLS' : toReason(error)
-  const hint = isPlain ? 'Try the URL with http:, which is HTTP/2 without TLS' : null
+  const reason = isPlain ? "the server doesn't answer with TLS" : toReason(error)
+  const hint = isPlain ? 'Try the URL with http:, for HTTP/2 without TLS' : null
   return new ConnectFailure(`The TLS handshake with ${where} failed: ${reason}`, EXIT.tls, code, hint)
 }
 
@@ -252,8 +252,8 @@ export function checkTls({ certificate, tls }: DialFacts, trust: TrustOptions, s
     const code = certificate?.code ?? null
     throw new ConnectFailure(`The certificate isn't trusted: ${reasons}`, EXIT.tls, code, hint)
   }
-  const choice = tls?.alpn === null ? 'chose no protocol by ALPN' : `chose ${tls?.alpn} by ALPN`
-  const message = `The server speaks no HTTP/2: it ${choice}, not h2`
+  const choice = tls?.alpn === null ? 'chose no protocol in ALPN' : `chose ${tls?.alpn} in ALPN`
+  const message = `The server doesn't speak HTTP/2: it ${choice}, not h2`
   throw new ConnectFailure(
     message,
     EXIT.protocol,

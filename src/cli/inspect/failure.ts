@@ -120,8 +120,8 @@ function toProcessed(error: unknown): Failure['processed'] {
 /** node:http2 says less than the frames do. */
 function toMessage(error: Error, { fault, foreign }: Http2Facts): string {
   if (foreign === 'HTTP/1.1') return 'The server speaks HTTP/1.1, not HTTP/2'
-  if (foreign === 'TLS') return 'The server speaks TLS on this port, and the URL is http:'
-  if (foreign === null) return 'The server sent something that is no HTTP/2'
+  if (foreign === 'TLS') return 'The server speaks TLS on this port, but the URL is http:'
+  if (foreign === null) return 'The server sent something other than HTTP/2'
   // The message of engine `wire` names the rule.
   if (fault !== null && !error.message.includes('(RFC') && !error.message.includes(fault))
     return `${fault}. ${error.message}`
@@ -141,12 +141,12 @@ function toHint(exitCode: ExitCode, facts: Http2Facts): string | null {
 /** The lines of the message. */
 export function toFailureText({ goaway, hint, message, processed }: Failure, wasSent: boolean): string {
   const acted = {
-    no: 'The server has not acted on the request (processed: no).',
+    no: 'The server did not act on the request (processed: no).',
     maybe: 'The server may have acted on the request (processed: maybe).',
-    yes: 'The server has responded (processed: yes).',
+    yes: 'The server responded (processed: yes).',
   }[processed]
   // A line break of the server's begins no line of this program's.
-  const data = goaway === null ? [] : [toPrintable(`The debug data of its GOAWAY: ${goaway}`)]
+  const data = goaway === null ? [] : [toPrintable(`GOAWAY debug data: ${goaway}`)]
   return [toPrintable(message), ...data, ...(wasSent ? [acted] : []), ...(hint === null ? [] : [hint])].join(
     '\n',
   )

@@ -64,29 +64,29 @@ export const OPTIONS = {
 } as const
 
 /** 80 columns and 24 lines at most. */
-export const HELP_TEXT = `Connects to an endpoint over HTTP/2, sends a request, and reports on both.
+export const HELP_TEXT = `Connects to an endpoint over HTTP/2, sends a request and reports on both.
 
-Usage: dodici [OPTIONS] URL   without a scheme: https:, with --h2c http: (h2c)
+Usage: dodici [OPTIONS] URL   default scheme: https:, or http: with --h2c
 
   -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
   -d, --data DATA|@FILE|@-      -F, --form NAME=VALUE|NAME=@FILE  repeatable
-      --data-raw DATA, --data-urlencode DATA, -G, --get        in the query
-  -T, --upload FILE|-, -I, --head, -e, --referer URL, --compressed   decodes it
+      --data-raw DATA, --data-urlencode DATA, -G, --get    data in the query
+  -T, --upload FILE|-, -I, --head, -e, --referer URL, --compressed   decode
   -u, --user USER:PASSWORD  -A, --user-agent NAME  -b, --cookie NAME=VALUE
-  -o, --output FILE|-           -O, --remote-name    the body goes there
-  -i, --include, -L, --location    the header section, too; follow redirects
-      --raw, --trailers         fields as they came; show the trailer section
-      --h2c                     no TLS: HTTP/2 by prior knowledge
+  -o, --output FILE|-           -O, --remote-name    where to save the body
+  -i, --include, -L, --location    show the header section; follow redirects
+      --raw, --trailers         fields as received; show the trailer section
+      --h2c                     no TLS: HTTP/2 with prior knowledge
   -k, --insecure, --ca FILE, --cert FILE, --key FILE           TLS
       --resolve HOST:PORT:ADDRESS, --unix-socket PATH, -x, --proxy URL
-      --engine wire|node        which implementation of HTTP/2; wire
-  -m, --timeout DURATION        of the whole call: 10s, 500ms, 2m
+      --engine wire|node        HTTP/2 implementation; wire
+  -m, --timeout DURATION        for the whole call: 10s, 500ms, 2m
   -f, --fail                    exit code 8 for a status of 400 or more
-  -v, --verbose, -s, --silent   frames as they come and go; no report
-  -w, --write-out FORMAT        as curl's: '%{http_code} %{time_total}\\n'
-      --json, --show-secrets    one document; hide no authorization and cookies
+  -v, --verbose, -s, --silent   show all frames; show no report
+  -w, --write-out FORMAT        as in curl: '%{http_code} %{time_total}\\n'
+      --json, --show-secrets    JSON report; show authorization and cookies
   -h, --help                    show this help
-The body goes to the standard output, the report to the standard error.`
+The body goes to standard output, the report to standard error.`
 
 /** A response that has led elsewhere. */
 export interface Redirect {
@@ -150,10 +150,10 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
   }
   const unixSocket = options['unix-socket'] ?? null
   if (proxy !== null && unixSocket !== null)
-    throw new CliError('--unix-socket and --proxy exclude each other', EXIT.usage)
+    throw new CliError("--unix-socket and --proxy can't be combined", EXIT.usage)
   if (options.json && (options.include || options.head))
     throw new CliError(
-      '--json has the header section: --include and --head have no effect with it',
+      '--json contains the header section: --include and --head have no effect with it',
       EXIT.usage,
     )
   const fields = [...toFields(options.header), ...toShortcuts(options)]
@@ -204,10 +204,13 @@ function toShortcuts(options: {
   const { user, cookie, referer } = options
   const agent = options['user-agent']
   if (user !== undefined && !user.includes(':'))
-    throw new CliError('--user takes USER:PASSWORD: there is no colon', EXIT.usage)
+    throw new CliError('--user takes USER:PASSWORD, and there is no colon', EXIT.usage)
   const pairs = cookie.filter((each) => !each.includes('='))
   if (pairs.length > 0)
-    throw new CliError("--cookie takes NAME=VALUE: one has no '='. No file is read", EXIT.usage)
+    throw new CliError(
+      "--cookie takes NAME=VALUE, and one has no '='. Dodici reads no cookie file",
+      EXIT.usage,
+    )
   return toFields([
     ...(user === undefined ? [] : [`authorization: Basic ${Buffer.from(user).toString('base64')}`]),
     ...(agent === undefined ? [] : [`user-agent: ${agent}`]),
@@ -223,7 +226,10 @@ function toRemoteName({ pathname }: URL): string {
   // It is a path of this system: no part of it leads elsewhere.
   if (name !== '' && name !== '.' && name !== '..' && !name.includes('\\') && !name.includes('\0'))
     return name
-  throw new CliError('--remote-name takes the file from the URL, and its path ends without one', EXIT.usage)
+  throw new CliError(
+    '--remote-name takes the file name from the URL, but its path ends without one',
+    EXIT.usage,
+  )
 }
 
 /** `@FILE` has the format, `@-` isn't taken: the standard input is the body's. */

@@ -36,13 +36,13 @@ export function toRedirected(plan: Plan, status: number, location: string): Plan
     throw new CliError(`more than ${MAX_REDIRECTS} redirects`, EXIT.failure)
   const url = URL.canParse(location, target.url) ? new URL(location, target.url) : null
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
-    throw new CliError('the redirect leads to no http: or https: URL', EXIT.failure)
+    throw new CliError("the redirect doesn't lead to an http: or https: URL", EXIT.failure)
   const next = toTarget(url.href, false)
   // RFC 9110 §15.4.2 and §15.4.3 allow it for POST, and every client does it.
   const isGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   if (!isGet && !upload.isReplayable)
     throw new CliError(
-      `the redirect (${status}) wants the body of --upload again, which can't be read twice`,
+      `the redirect (${status}) needs the body of --upload again, which can't be read twice`,
       EXIT.failure,
     )
   const isSame = next.url.origin === target.url.origin

@@ -35,8 +35,8 @@ export class StreamRules {
       return fields === null ? null : this.#onFields(streamId, fields)
     const name = isHeaders ? 'HEADERS' : 'DATA'
     const progress = this.#streams.get(streamId)
-    if (progress === undefined) return `${name} came on an idle stream (RFC 9113 §5.1)`
-    if (progress === 'ended') return `${name} came on a closed stream (RFC 9113 §5.1)`
+    if (progress === undefined) return `${name} arrived on an idle stream (RFC 9113 §5.1)`
+    if (progress === 'ended') return `${name} arrived on a closed stream (RFC 9113 §5.1)`
     if (!isHeaders && progress === 'open') return 'DATA came before a header section (RFC 9113 §8.1)'
     const fault = fields === null ? null : this.#onFields(streamId, fields)
     if ((flags & Flag.END_STREAM) !== 0) this.#streams.set(streamId, 'ended')

@@ -88,7 +88,7 @@ export async function readUpload(
 ): Promise<Upload> {
   const given = [data !== null, form.length > 0, upload !== undefined].filter(Boolean)
   if (given.length > 1) {
-    throw new CliError('there is one body: --data, --form and --upload exclude each other', EXIT.usage)
+    throw new CliError("a request has one body: --data, --form and --upload can't be combined", EXIT.usage)
   }
   const sent = { bytes: 0 }
   if (data !== null)
@@ -114,7 +114,7 @@ async function* count(
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new CliError(`--upload can't be read on: ${reason}`, EXIT.failure)
+    throw new CliError(`--upload can't be read to its end: ${reason}`, EXIT.failure)
   }
 }
 
@@ -136,7 +136,7 @@ async function toForm(entries: readonly string[]): Promise<FormData> {
   for (const entry of entries) {
     const at = entry.indexOf('=')
     if (at < 1) {
-      throw new CliError("--form takes NAME=VALUE, or NAME=@FILE: one has no '=' or no name", EXIT.usage)
+      throw new CliError("--form takes NAME=VALUE or NAME=@FILE, and one has no '=' or no name", EXIT.usage)
     }
     const [name, value] = [entry.slice(0, at), entry.slice(at + 1)]
     if (!value.startsWith('@')) {

@@ -148,7 +148,7 @@ export class WireTap extends Duplex {
       return
     }
     this.#listener.onForeign(protocol)
-    this.#endSoon('The server speaks no HTTP/2')
+    this.#endSoon("The server doesn't speak HTTP/2")
   }
 
   #onFrame(frame: ObservedFrame): void {

@@ -60,7 +60,7 @@ export function toChart(url: URL, spec: LoadSpec, result: LoadResult): string {
     `<rect class="page" width="${WIDTH}" height="${HEIGHT}"/>`,
     toText(LEFT, 34, toShortened(`${spec.method} ${url.href}`), 'title'),
     toText(LEFT, 56, toSubtitle(spec, result), 'muted'),
-    ...(tally.responses === 0 ? [toText(LEFT, 100, 'No response came.')] : toPlots(curves, result)),
+    ...(tally.responses === 0 ? [toText(LEFT, 100, 'No response arrived.')] : toPlots(curves, result)),
     '</svg>\n',
   ].join('\n')
 }

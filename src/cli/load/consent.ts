@@ -64,13 +64,13 @@ export async function requireConsent(
   const consent = toConsent(isHere, isAgreed, !isAgreed && terminal.canAsk)
   if (consent === 'send') return
   const host = addresses === null ? url.host : `${url.host} (${addresses.join(', ')})`
-  const warning = `${host} isn't this machine: a load may harm it, and those who use it.`
+  const warning = `${host} isn't this machine: a load test may harm it and its users.`
   if (consent === 'warn') {
     terminal.warn(`dodici load: ${warning}`)
     return
   }
   if (consent === 'refuse') {
-    throw new CliError(`${warning} Nothing was sent. If its owner agrees, say so by --yes`, EXIT.usage)
+    throw new CliError(`${warning} Nothing was sent. If its owner agrees, add --yes`, EXIT.usage)
   }
-  if (!(await terminal.ask(`${warning}\nMay it be sent?`))) throw new CliError('nothing was sent', EXIT.usage)
+  if (!(await terminal.ask(`${warning}\nSend it?`))) throw new CliError('nothing was sent', EXIT.usage)
 }

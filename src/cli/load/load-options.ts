@@ -69,28 +69,28 @@ const OPTIONS = {
 } as const
 
 /** 80 columns and 24 lines at most. */
-export const HELP_TEXT = `Sends many requests over HTTP/2, and reports how fast the responses are.
+export const HELP_TEXT = `Sends many requests over HTTP/2 and reports how fast the responses arrive.
 
-Usage: dodici load [OPTIONS] URL...   of one origin, which are asked in turn
+Usage: dodici load [OPTIONS] URL...   one origin; the URLs take turns
 
   -c, --sessions N              connections; 1
-  -m, --streams N               requests at a time on each; 100
+  -m, --streams N               concurrent requests on each; 100
   -n, --requests N              how many requests
-  -D, --duration TIME           for how long: 10, 500ms, 2m; 10s, without -n
-  -r, --rate N                  N requests a second, at fixed times
+  -D, --duration TIME           how long: 10, 500ms, 2m; 10s without -n
+  -r, --rate N                  N requests per second, at fixed times
   -w, --workers N, -t, --threads N  threads; 1
-      --warm-up TIME            send for so long before it counts
-      --timeout TIME            of each request; 10s
+      --warm-up TIME            send this long before measuring
+      --timeout TIME            for each request; 10s
   -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
   -d, --data DATA|@FILE|@-      the body of each request
-  -i, --input-file FILE         URLs, one a line
+  -i, --input-file FILE         URLs, one per line
       --connect-to HOST:PORT, --resolve HOST:PORT:ADDRESS
-      --h2c                     no TLS: HTTP/2 by prior knowledge
+      --h2c                     no TLS: HTTP/2 with prior knowledge
   -k, --insecure, --ca FILE, --cert FILE, --key FILE           TLS
-  -f, --fail, --fail-above PERCENT  exit code 8 for other statuses than 2xx, 3xx
-      --json, --chart FILE, --hdr FILE  as JSON; an SVG; a log of HdrHistogram
-  -y, --yes                     send to what isn't this machine
-  -h, --help                    show this help; Ctrl-C ends with what there is`
+  -f, --fail, --fail-above PERCENT  exit code 8 for statuses except 2xx, 3xx
+      --json, --chart FILE, --hdr FILE  JSON; an SVG; an HdrHistogram log
+  -y, --yes                     allow hosts other than this machine
+  -h, --help                    show this help; Ctrl-C stops and reports`
 
 /** What the command line asks for. */
 export interface LoadOptions {
@@ -129,7 +129,7 @@ export async function readLoadOptions(
   )
   if (stray !== undefined)
     throw new CliError(
-      `the URLs have one origin and one user: not ${url.origin} and ${stray.url.origin}`,
+      `all URLs need the same origin and user, not ${url.origin} and ${stray.url.origin}`,
       EXIT.usage,
     )
   const fields = toFields(options.header)
@@ -180,7 +180,7 @@ async function toAddress(
     const addresses = toResolve(resolve).get(`${url.hostname}:${port}`)
     return addresses === undefined ? null : { addresses, port }
   }
-  if (resolve.length > 0) throw new CliError('--connect-to and --resolve exclude each other', EXIT.usage)
+  if (resolve.length > 0) throw new CliError("--connect-to and --resolve can't be combined", EXIT.usage)
   const [, bracketed = '', given = String(port)] = CONNECT_TO.exec(connectTo) ?? []
   const host = bracketed.replace(/^\[(.+)\]$/, '$1')
   if (host === '') throw new CliError(`--connect-to takes HOST or HOST:PORT, not '${connectTo}'`, EXIT.usage)
@@ -232,7 +232,7 @@ function toAmounts(
   const workers = count('workers', MAX_WORKERS) ?? count('threads', MAX_WORKERS) ?? 1
   if (workers > sessions) {
     throw new CliError(
-      `--workers ${workers} needs as many sessions: --sessions ${workers} or more, not ${sessions}`,
+      `--workers ${workers} needs at least as many sessions: --sessions ${workers} or more, not ${sessions}`,
       EXIT.usage,
     )
   }

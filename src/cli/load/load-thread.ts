@@ -18,7 +18,7 @@ import type { ByteCount } from './wire-bytes.ts'
 import { WireBytes } from './wire-bytes.ts'
 
 /** What the client advises names options of the client, which the command line doesn't have. */
-const ADVICE = /(?::|\. If it speaks HTTP\/1\.1,) h2c: false, or an Agent, serves it| \(h2c: false\)/
+const ADVICE = /(?::|\. If it speaks HTTP\/1\.1,) use h2c: false, or an Agent| \(h2c: false\)/
 
 /** How often a thread tells its progress. Milliseconds. */
 const PROGRESS_INTERVAL = 100

@@ -58,7 +58,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   const share = toFailedShare(result)
   if (mayFail !== null && share > mayFail)
     throw new CliError(
-      `${(share * 100).toFixed(2)} % of the requests had no 2xx or 3xx response`,
+      `${(share * 100).toFixed(2)} % of the requests got no 2xx or 3xx response`,
       EXIT.status,
     )
   return toFailures(result) > 0 || result.lostWorkers.length > 0 ? EXIT.load : EXIT.ok

@@ -106,17 +106,13 @@ function toRow(label: string, ...parts: readonly string[]): string {
 
 function toLatencies({ rate }: LoadSpec, { tally }: LoadResult): string[] {
   const latency = tally.latency.toSummary()
-  if (latency === null) return ['  No response came: there are no latencies.']
+  if (latency === null) return ['  No response arrived: there are no latencies.']
   const head = toLine('Latency in ms', COLUMNS)
   if (rate === null) return [head, toLine('', toCells(latency))]
   const service = tally.service.toSummary()
   const rows = [head, toLine('since due', toCells(latency))]
   if (service !== null) rows.push(toLine('since sent', toCells(service)))
-  return [
-    ...rows,
-    '',
-    '  Since due: what waits for a free stream is counted as waiting (no coordinated omission).',
-  ]
+  return [...rows, '', '  Since due: includes the wait for a free stream (no coordinated omission).']
 }
 
 function toLine(label: string, cells: readonly string[]): string {
@@ -142,19 +138,20 @@ function toNotes(spec: LoadSpec, result: LoadResult): string[] {
   const { unsent, unfinished, mostWaiting, streams, lostWorkers } = result
   const notes: string[] = []
   if (isClientLimit(spec, result)) notes.push(toLimitNote(spec, result))
-  if (streams < spec.streams) notes.push(`The server allows ${toPlural(streams, 'stream')} a session.`)
+  if (streams < spec.streams) notes.push(`The server allows ${toPlural(streams, 'stream')} per session.`)
   if (mostWaiting > 0) {
     notes.push(`At most ${toPlural(mostWaiting, 'request')} waited for a free stream at the same time.`)
   }
   if (unsent > 0) {
-    notes.push(`${toPlural(unsent, 'request')} still waited at the end: not sent, and in no latency.`)
+    notes.push(
+      `${toPlural(unsent, 'request')} still waited at the end: never sent, and not in the latencies.`,
+    )
   }
-  if (toFailures(result) > 0)
-    notes.push('The latencies are those of responses: a request that failed has none.')
+  if (toFailures(result) > 0) notes.push('Latencies are of responses only: failed requests have none.')
   if (result.isInterrupted) {
-    notes.push(`Interrupted: ${toPlural(unfinished, 'request')} had no end: only the bytes count them.`)
+    notes.push(`Interrupted: ${toPlural(unfinished, 'request')} didn't finish: only the bytes include them.`)
   }
-  for (const why of lostWorkers) notes.push(`A worker is lost, with its figures: ${toPrintable(why)}`)
+  for (const why of lostWorkers) notes.push(`A worker was lost, with its figures: ${toPrintable(why)}`)
   return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)]
 }
 

@@ -77,7 +77,7 @@ export class Sessions {
       signal.throwIfAborted()
       const [first, ...others] = clients
       const [request] = options
-      if (first === undefined || request === undefined) throw new Error('a job has a session and a request')
+      if (first === undefined || request === undefined) throw new Error('a job needs a session and a request')
       await FirstRequest.send(first, request)
       await Promise.all(others.map((client) => FirstRequest.send(client, request)))
     } catch (error) {

@@ -29,12 +29,12 @@ export function toBanner({ title, contents, example, port, tlsPort, caPath }: Se
   const lines = [
     `${title} on loopback:`,
     '',
-    `  ${plain.padEnd(width)}h2c (HTTP/2 by prior knowledge), HTTP/1.1`,
+    `  ${plain.padEnd(width)}h2c (HTTP/2 with prior knowledge), HTTP/1.1`,
   ]
-  if (tlsPort !== null) lines.push(`  ${secure.padEnd(width)}HTTP/2 or HTTP/1.1 by ALPN`)
+  if (tlsPort !== null) lines.push(`  ${secure.padEnd(width)}HTTP/2 or HTTP/1.1 via ALPN`)
   lines.push('', contents)
   if (caPath !== null) lines.push('', ...toTrust(`${secure}${example}`, caPath))
-  lines.push('', 'Ctrl-C ends it.')
+  lines.push('', 'Press Ctrl-C to stop.')
   return lines.join('\n')
 }
 
@@ -42,7 +42,7 @@ export function toBanner({ title, contents, example, port, tlsPort, caPath }: Se
 function toTrust(url: string, caPath: string): string[] {
   const word = toWord(caPath)
   return [
-    'The certificate is signed by an authority of your own, which is in no trust store:',
+    'The certificate is signed by your private authority, which no trust store contains:',
     '',
     `  curl --cacert ${word} ${url}`,
     `  NODE_EXTRA_CA_CERTS=${word} node app.js`,

@@ -22,9 +22,9 @@ const MAX_PORT = 65_535
 
 /** The options of every server. */
 export const SERVER_OPTIONS = {
-  port: { type: 'string', short: 'p', value: 'PORT', help: `without TLS; ${DEFAULT_PORT}, 0 for any` },
-  'tls-port': { type: 'string', value: 'PORT', help: `with TLS; ${DEFAULT_TLS_PORT}, 0 for any` },
-  'no-tls': { type: 'boolean', help: 'no TLS, and no certificates' },
+  port: { type: 'string', short: 'p', value: 'PORT', help: `port without TLS; ${DEFAULT_PORT}, 0 for any` },
+  'tls-port': { type: 'string', value: 'PORT', help: `port with TLS; ${DEFAULT_TLS_PORT}, 0 for any` },
+  'no-tls': { type: 'boolean', help: 'no TLS and no certificates' },
 } as const
 
 /** Their values. */

@@ -26,14 +26,14 @@ interface BuiltIn {
 }
 
 const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
-  echo: { usage: '/echo', summary: "the request's body, of any method", route: echo },
-  headers: { usage: '/headers', summary: "the request's header section as JSON", route: showHeaders },
-  delay: { usage: '/delay/MS', summary: 'a response after so many milliseconds', route: delay },
-  status: { usage: '/status/N', summary: 'a response with that status, 200 to 599', route: sendStatus },
+  echo: { usage: '/echo', summary: 'the request body, for any method', route: echo },
+  headers: { usage: '/headers', summary: 'the request header section as JSON', route: showHeaders },
+  delay: { usage: '/delay/MS', summary: 'a response after MS milliseconds', route: delay },
+  status: { usage: '/status/N', summary: 'a response with status N, 200 to 599', route: sendStatus },
   bytes: { usage: '/bytes/N', summary: 'a body of N bytes, as fast as it is read', route: sendBytes },
   sse: { usage: '/sse', summary: 'server-sent events: ?count=5&interval=1000', route: sendEvents },
-  trailers: { usage: '/trailers', summary: 'the body back, with trailers behind it', route: sendTrailers },
-  ws: { usage: '/ws', summary: 'WebSocket: each message back', route: refuseNoWebSocket },
+  trailers: { usage: '/trailers', summary: 'the request body, followed by trailers', route: sendTrailers },
+  ws: { usage: '/ws', summary: 'WebSocket: echoes each message', route: refuseNoWebSocket },
 }
 
 /** The list of the built-in routes, a line each. */
@@ -147,13 +147,13 @@ async function sendTrailers(exchange: Exchange): Promise<void> {
 /** The handshake of a WebSocket isn't a request that comes here. */
 function refuseNoWebSocket(exchange: Exchange): void {
   exchange.request.resume()
-  exchange.sendText(400, 'Here is a WebSocket: use Upgrade, or extended CONNECT over HTTP/2.\n')
+  exchange.sendText(400, 'This path is a WebSocket: use Upgrade, or extended CONNECT over HTTP/2.\n')
 }
 
 /** A number of a path or a query. Anything else gets a 400, and null. */
 function toNumber(exchange: Exchange, text: string, least: number, most: number): number | null {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
-  exchange.sendText(400, `A whole number from ${least} to ${most} is needed here.\n`)
+  exchange.sendText(400, `This path needs a whole number from ${least} to ${most}.\n`)
   return null
 }

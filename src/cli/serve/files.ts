@@ -82,7 +82,11 @@ export class Files {
     const copies = await this.#findCopies(segments, found.stats)
     const accepted = toAccepted(toText(exchange.request.headers['accept-encoding']), [...copies.keys()])
     if (accepted.length === 0) {
-      exchange.sendText(406, 'Accept the file as it is, or one of its copies.\n', copies.size > 0 ? VARY : {})
+      exchange.sendText(
+        406,
+        'Accept the file unencoded, or in one of its encodings.\n',
+        copies.size > 0 ? VARY : {},
+      )
       return true
     }
     const type = toContentType(extname(found.path))
@@ -195,13 +199,13 @@ async function sendFile(exchange: Exchange, { file, type, coding, hasCopies }: S
   const validators = { etag, modified }
   const condition = toCondition(headers, validators)
   if (condition !== null) {
-    exchange.sendText(condition, condition === 304 ? '' : 'The file is another one by now.\n', fields)
+    exchange.sendText(condition, condition === 304 ? '' : 'The file has changed.\n', fields)
     return
   }
   const range = exchange.method === 'GET' ? toPart(headers, validators, size) : null
   if (range === 'none') {
     const missing = { ...fields, 'content-range': `bytes */${size}` }
-    exchange.sendText(416, 'There are no such bytes.\n', missing)
+    exchange.sendText(416, 'The file does not have these bytes.\n', missing)
     return
   }
   const { start, end } = range ?? { start: 0, end: size }
@@ -223,7 +227,7 @@ async function copy(exchange: Exchange, file: FileHandle, start: number, end: nu
     // Each piece has memory of its own: the response may still hold the last one.
     const piece = Buffer.allocUnsafe(Math.min(PIECE_SIZE, end - position))
     const { bytesRead } = await file.read(piece, 0, piece.length, position)
-    if (bytesRead === 0) throw new Error('the file became shorter while it was read')
+    if (bytesRead === 0) throw new Error('the file was truncated while being read')
     await exchange.write(piece.subarray(0, bytesRead))
     position += bytesRead
   }

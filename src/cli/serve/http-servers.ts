@@ -42,7 +42,7 @@ export function toPlainServer(owner: RequestOwner): (socket: Socket) => void {
   return (socket) => distinguish(socket, http2, http1)
 }
 
-/** Where accepted sockets go: TLS, with HTTP/2 or HTTP/1.1 by ALPN. */
+/** Where accepted sockets go: TLS, with HTTP/2 or HTTP/1.1 via ALPN. */
 export function toSecureServer(
   certificate: ServerCertificate,
   owner: RequestOwner,

@@ -80,8 +80,8 @@ export class Requests implements RequestOwner {
 /** A request ends no server: neither does the response to one that failed. */
 function refuse(exchange: Exchange, error: unknown): void {
   try {
-    if (isBusy(error)) exchange.sendText(503, 'The server has no room for now.\n', { 'retry-after': 1 })
-    else exchange.sendText(500, 'The request could not be served.\n')
+    if (isBusy(error)) exchange.sendText(503, 'The server is out of capacity.\n', { 'retry-after': 1 })
+    else exchange.sendText(500, 'The server could not serve the request.\n')
   } catch {
     exchange.destroy()
   }

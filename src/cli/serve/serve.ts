@@ -21,7 +21,7 @@ import { Requests } from './requests.ts'
 
 const OPTIONS = {
   ...SERVER_OPTIONS,
-  verbose: { type: 'boolean', short: 'v', help: 'a line for each request' },
+  verbose: { type: 'boolean', short: 'v', help: 'print each request' },
   ...HELP,
 } as const
 
@@ -29,15 +29,15 @@ const HELP_TEXT = `Serves files and test routes over HTTP/2, on loopback only.
 
 Usage: dodici serve [OPTIONS] [DIR]
 
-DIR is a folder; its dotfiles aren't served. Without it: the built-in routes,
+DIR is a folder; dotfiles aren't served. Without it, these routes:
 /echo /headers /delay/MS /status/N /bytes/N /sse /trailers /ws
 
 Options:
 ${toOptionsHelp(OPTIONS)}
 
-The certificate of https is signed by an authority of your own, which is made
-once, and kept in your cache folder. It is put into no trust store.
-Ctrl-C ends it.`
+The https certificate is signed by your private authority, which is created once
+in your cache folder. No trust store contains it.
+Press Ctrl-C to stop.`
 
 export const serve: Command = {
   help: HELP_TEXT,
@@ -74,5 +74,5 @@ async function toRoot(positionals: readonly string[]): Promise<string | null> {
     if (!isSystemError(error)) throw error
     throw new CliError(`can't serve '${folder}': ${error.message}`, EXIT.usage)
   }
-  throw new CliError(`can't serve '${folder}': it is no folder`, EXIT.usage)
+  throw new CliError(`can't serve '${folder}': it isn't a folder`, EXIT.usage)
 }

@@ -19,7 +19,7 @@ import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
 
 /** The reason with which the attempt is aborted that has lost. */
-const LOST = 'Another upstream has responded first'
+const LOST = 'Another upstream responded first'
 
 /** Whether a second attempt of a request may be made while the first one runs: its body can be read by both at once. */
 export function mayHedge(options: DispatchOptions): boolean {
@@ -328,7 +328,7 @@ class Attempt implements DispatchHandler {
     socket.destroy()
     this.onResponseError(
       _controller,
-      new RequestAbortedError('The response is a tunnel, for which no one has asked'),
+      new RequestAbortedError('The server opened a tunnel that was not requested'),
     )
   }
 

@@ -166,12 +166,12 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     const now = this.#owner.upstreams.now()
     const options = toRemaining(this.#options, this.#owner.requestTimeout, now - this.#sentAt)
     try {
-      if (options === null) throw new RequestTimeoutError('No upstream was known within requestTimeout')
+      if (options === null) throw new RequestTimeoutError('No upstream was found within requestTimeout')
       this.#options = options
       const upstream = this.#owner.upstreams.choose(options, null, now)
       if (upstream !== null) this.#send(upstream, now)
       else if (!this.#wait())
-        throw new BalancedPoolMissingUpstreamError('The UpstreamPool has no upstream any more')
+        throw new BalancedPoolMissingUpstreamError('The UpstreamPool has no upstreams left')
     } catch (thrown) {
       this.abandon(toError(thrown))
     }

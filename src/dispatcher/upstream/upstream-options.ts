@@ -204,10 +204,10 @@ function toEndpoint(address: unknown, { hostname, port }: Origin, pool: PoolOpti
   if (address === undefined || address === null) return null
   const endpoint = typeof address === 'string' ? toIpEndpoint(address) : null
   if (endpoint === null) throw invalid('address', address, 'an IP address, with or without a port, or null')
-  if (hasSocketPath(pool)) throw invalid('address', address, 'none, beside socketPath')
+  if (hasSocketPath(pool)) throw invalid('address', address, 'none when socketPath is set')
   // No name is looked up for such an origin.
   if (toIpVersion(hostname) !== 0 && toIpEndpoint(hostname)?.host !== endpoint.host)
-    throw invalid('address', address, `an address of ${hostname}, which is the origin's host, or none`)
+    throw invalid('address', address, `the address ${hostname}, which is the origin's host, or none`)
   return endpoint.port === port ? { ...endpoint, port: null } : endpoint
 }
 
@@ -283,7 +283,7 @@ function toHedge(value: unknown, replaySafe: boolean): { readonly after: HedgeDe
   if (value === undefined || value === null) return null
   if (typeof value !== 'object' || Array.isArray(value))
     throw invalidKind('hedge', value, 'an object with after, or null')
-  if (!replaySafe) throw invalid('hedge', value, 'null, beside replaySafe: false')
+  if (!replaySafe) throw invalid('hedge', value, 'null when replaySafe is false')
   const { after }: { after?: unknown } = value
   if (after === 'p95') return { after }
   if (typeof after !== 'number') throw invalid('hedge.after', after, "'p95', or milliseconds")
@@ -300,9 +300,10 @@ function toHealthCheck(value: unknown): HealthCheckRules | null {
     timeout: toDuration('healthCheck.timeout', timeout, 2_000),
   }
   if (grpc !== undefined && grpc !== null && grpc !== false) {
-    if (path !== undefined && path !== null) throw invalid('healthCheck.path', path, 'none, beside grpc')
+    if (path !== undefined && path !== null)
+      throw invalid('healthCheck.path', path, 'none when healthCheck.grpc is set')
     if (expect !== undefined && expect !== null)
-      throw invalid('healthCheck.expect', expect, 'none, beside grpc')
+      throw invalid('healthCheck.expect', expect, 'none when healthCheck.grpc is set')
     return { ...times, request: toGrpcCheck(toServiceName(grpc)), isGood: isServing }
   }
   if (typeof path !== 'string' || !path.startsWith('/'))

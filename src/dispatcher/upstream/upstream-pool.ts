@@ -453,7 +453,7 @@ export class UpstreamPool extends LivingDispatcher {
       }
     }
     throw new InvalidReturnValueError(
-      'The factory option returned something else than a dispatcher, with dispatch(), close() and destroy()',
+      'The factory option returned something other than a dispatcher with dispatch(), close() and destroy()',
     )
   }
 }

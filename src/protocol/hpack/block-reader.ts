@@ -84,7 +84,7 @@ export class BlockReader {
     // A multiplication, since JavaScript's shifts work on 32 bits, and there may be 35.
     let scale = 1
     for (let count = 0; count < MAX_CONTINUATIONS; count++) {
-      if (this.at >= this.#end) throw new HpackError('The block ends within an integer (RFC 7541 §5.1)')
+      if (this.at >= this.#end) throw new HpackError('The block ends inside an integer (RFC 7541 §5.1)')
       const octet = this.#bytes[this.at++] ?? 0
       value += (octet & 0x7f) * scale
       if (octet < 0x80) {
@@ -94,7 +94,7 @@ export class BlockReader {
       scale *= 128
     }
     throw new HpackError(
-      `An integer has more than ${MAX_CONTINUATIONS} octets behind its prefix (RFC 7541 §5.1)`,
+      `An integer has more than ${MAX_CONTINUATIONS} octets after its prefix (RFC 7541 §5.1)`,
     )
   }
 
@@ -152,7 +152,7 @@ export class BlockReader {
 
   /** Moves behind a string literal. @returns the offset of its first octet; `at` is the end */
   #skipLiteral(): number {
-    if (this.at >= this.#end) throw new HpackError('The block ends within a field (RFC 7541 §5.2)')
+    if (this.at >= this.#end) throw new HpackError('The block ends inside a field (RFC 7541 §5.2)')
     this.#isHuffman = ((this.#bytes[this.at] ?? 0) & HUFFMAN_FLAG) !== 0
     const length = this.readInteger(LENGTH_PREFIX)
     const start = this.at
@@ -202,7 +202,7 @@ function toKnownName(name: string): string {
 function toHuffmanError(failure: number): HpackError {
   return new HpackError(
     failure === HAS_EOS
-      ? 'A string literal has the EOS symbol in it (RFC 7541 §5.2)'
-      : 'The padding of a string literal is no beginning of EOS of at most 7 bits (RFC 7541 §5.2)',
+      ? 'A string literal contains the EOS symbol (RFC 7541 §5.2)'
+      : 'The padding of a string literal is not the start of EOS, at most 7 bits long (RFC 7541 §5.2)',
   )
 }

@@ -97,7 +97,7 @@ export class HpackDecoder {
       if (octet >= INDEXED) this.#takeIndexed(list)
       else if (octet >= WITH_INDEXING) this.#takeLiteral(list, true)
       else if (octet < SIZE_UPDATE) this.#takeLiteral(list, false)
-      else throw new HpackError('A size update of the dynamic table comes after a field (RFC 7541 §4.2)')
+      else throw new HpackError('A dynamic table size update follows a field (RFC 7541 §4.2)')
     }
     reader.close()
     return list
@@ -109,7 +109,7 @@ export class HpackDecoder {
     const max = this.#requiredTableSize < 0 ? this.#maxTableSize : this.#requiredTableSize
     if (size > max) {
       throw new HpackError(
-        `The dynamic table is updated to ${size} bytes, but at most ${max} were allowed (RFC 7541 §6.3)`,
+        `A size update sets the dynamic table to ${size} bytes, but at most ${max} are allowed (RFC 7541 §6.3)`,
       )
     }
     this.#requiredTableSize = -1
@@ -177,6 +177,6 @@ export class HpackDecoder {
 
 function toMissingUpdate(size: number): HpackError {
   return new HpackError(
-    `The block begins without an update of the dynamic table to at most ${size} bytes (RFC 7541 §4.2)`,
+    `The block doesn't begin with a dynamic table size update to at most ${size} bytes (RFC 7541 §4.2)`,
   )
 }

@@ -85,7 +85,7 @@ export function toFault(verdict: number, name: string): string {
     case NAME_IS_EMPTY:
       return 'a field name is empty (RFC 9113 §8.2.1)'
     case NAME_HAS_BAD_OCTET:
-      return `the field name ${show(name)} has an octet that none may have (RFC 9113 §8.2.1)`
+      return `the field name ${show(name)} contains an octet that is not allowed (RFC 9113 §8.2.1)`
     case NAME_IS_CONNECTION_SPECIFIC:
       return `the field ${show(name)} is connection-specific (RFC 9113 §8.2.2)`
     default:
@@ -96,10 +96,10 @@ export function toFault(verdict: number, name: string): string {
 function toValueFault(verdict: number): string {
   switch (verdict & ~NAME_BITS) {
     case VALUE_HAS_BAD_OCTET:
-      return 'has a NUL, CR or LF in it (RFC 9113 §8.2.1)'
+      return 'contains NUL, CR or LF (RFC 9113 §8.2.1)'
     case VALUE_HAS_SPACE_AROUND:
       return 'starts or ends with a space or tab (RFC 9113 §8.2.1)'
     default:
-      return "is another than 'trailers' (RFC 9113 §8.2.2)"
+      return "is not 'trailers' (RFC 9113 §8.2.2)"
   }
 }

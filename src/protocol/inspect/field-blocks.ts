@@ -60,7 +60,7 @@ export class FieldBlocks {
       this.#isLost = true
       return {
         fields: null,
-        fault: 'A field block was interrupted, or continued where there was none (RFC 9113 §6.10)',
+        fault: 'A field block was interrupted, or continued when none had started (RFC 9113 §6.10)',
       }
     }
     if (frame.type !== FrameType.HEADERS && !isContinuation) return NO_BLOCK

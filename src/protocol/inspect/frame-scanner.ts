@@ -97,7 +97,7 @@ export class FrameScanner {
     if (this.#isFirst && type !== FrameType.SETTINGS) return 'The peer began without SETTINGS (RFC 9113 §3.4)'
     // A client that is looked at by this announces no larger one.
     if (length > DEFAULT_FRAME_SIZE) {
-      return `A frame of ${length} bytes came, the limit is ${DEFAULT_FRAME_SIZE} (RFC 9113 §4.2)`
+      return `A frame has ${length} bytes, more than the limit of ${DEFAULT_FRAME_SIZE} (RFC 9113 §4.2)`
     }
     const isPadded = (type === FrameType.DATA || type === FrameType.HEADERS) && (flags & Flag.PADDED) !== 0
     if (isPadded && (payload[0] ?? 0) >= length && length > 0) {

@@ -87,10 +87,10 @@ class BuiltinRoute implements FallbackRoute {
     if (agentClass === null) {
       throw new NotSupportedError(
         RUNTIME === 'Node.js'
-          ? "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since another " +
-              'one had been put in its place before: set the fallback option'
-          : `HTTP/1.1 is needed, and ${RUNTIME} has no undici built in, which would serve it: set the fallback ` +
-              'option, for example to an Agent of undici from npm',
+          ? "This request needs HTTP/1.1, but Node's own dispatcher, which would serve it, can't be found: another one " +
+              'replaced it earlier. Set the fallback option'
+          : `This request needs HTTP/1.1, but ${RUNTIME} has no built-in undici to serve it: set the fallback ` +
+              "option, for example to an Agent from npm's undici",
       )
     }
     const { connectTimeout, strictContentLength, http1, ageOption } = this.#options
@@ -128,8 +128,8 @@ function toBuiltinConnections(connections: number, clientTtl: number): number | 
 /** A Pool of undici that knows `clientTtl` notes on each target when it was connected. */
 function checkTtl(targets: readonly object[], name: ResolvedClientOptions['ageOption']): void {
   if (targets.some((target) => 'ttl' in target)) return
-  const why = 'the undici that serves HTTP/1.1 here is too old to know it'
-  const where = `The option ${name} of a dispatcher has no effect over HTTP/1.1`
+  const why = 'the built-in undici, which serves HTTP/1.1, is too old for it'
+  const where = `The dispatcher option ${name} has no effect over HTTP/1.1`
   warnOnce(name, DISPATCHER_OPTIONS, `${where}: ${why}`)
 }
 

@@ -141,7 +141,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#body = this.#call.body
     try {
       if (request.trailers !== null)
-        throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: no trailers are sent there`)
+        throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: trailers can't be sent`)
       if (this.#body.kind === 'stream') this.#relay = new BodyRelay(this.#body)
       const body = toFallbackBody(this.#call, this.#relay)
       const options = toFallbackOptions(this.#call, wire, this.#servername, body)

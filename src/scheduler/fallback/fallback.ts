@@ -126,7 +126,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   open(call: Call, error: DodiciError | null, isHint: boolean): void {
     if (this.#dispatcher === null) return
     if (call.outer instanceof FallbackAttempt && call.outer.isWithin(this)) {
-      call.fail(new NotSupportedError('The fallback leads back to the dispatcher that it is to serve'))
+      call.fail(new NotSupportedError('The fallback leads back to the dispatcher that uses it'))
       return
     }
     this.#tell(call, error)

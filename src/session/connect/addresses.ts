@@ -12,7 +12,7 @@ import { originalNextTick } from '../../core/original-timers.ts'
 
 /** The name has no address: with the code that the system's own look-up has for that. */
 function toNoAddress(hostname: string): Error {
-  const error = new Error(`The lookup function gave no address of ${hostname}`)
+  const error = new Error(`The lookup function returned no address for ${hostname}`)
   return Object.assign(error, { code: 'ENOTFOUND', syscall: 'lookup', hostname })
 }
 

@@ -54,7 +54,7 @@ export class ConnectionAttempt implements DialListener {
     this.#origin = origin
     this.#memory = memory
     this.#exchange = exchange
-    this.#alpnHint = options.fallback === null ? ', and fallback: null leaves no HTTP/1.1' : ''
+    this.#alpnHint = options.fallback === null ? ', and fallback: null rules out HTTP/1.1' : ''
     this.#onResult = onResult
     const alpnProtocols = options.fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
     const tls = typeof options.connect === 'function' ? {} : this.#toIdentity(options.connect)
@@ -101,7 +101,7 @@ export class ConnectionAttempt implements DialListener {
     // Node says false for none. A TLSSocket whose handshake only seems to have taken place, as under nock, says null.
     const alpnProtocol = socket.alpnProtocol || false
     const choice = alpnProtocol === false ? 'no protocol' : `'${alpnProtocol}'`
-    const message = `${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'${this.#alpnHint}`
+    const message = `${this.#origin.href} doesn't speak HTTP/2: it chose ${choice} in ALPN, not 'h2'${this.#alpnHint}`
     return Object.assign(new AlpnError(message), { alpnProtocol })
   }
 

@@ -179,7 +179,7 @@ export class Dial {
   /** Accepts a value of the caller's connect function, which may be of any type, and may come at any time. */
   accept(socket: unknown): void {
     if (!isSocket(socket)) {
-      this.fail(invalid('connect', socket, 'a function that yields a socket'))
+      this.fail(invalid('connect', socket, 'a function that provides a socket'))
       return
     }
     // A connect function may call back twice with the same socket, which must not be destroyed then.
@@ -192,11 +192,11 @@ export class Dial {
     if (socket.destroyed)
       // It may have failed since, such as by bytes that aren't TLS in one read with a proxy's response.
       this.fail(
-        socket.errored ?? invalid('connect', 'a destroyed socket', 'a function that yields an open socket'),
+        socket.errored ?? invalid('connect', 'a destroyed socket', 'a function that provides an open socket'),
       )
     else if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true)) {
       socket.once(toConnectEvent(socket), () => this.#onOpen(socket))
-      socket.once('close', () => this.fail(new SocketError('The socket of the connector was closed')))
+      socket.once('close', () => this.fail(new SocketError("The connect function's socket was closed")))
     } else {
       this.#onOpen(socket)
     }

@@ -74,7 +74,7 @@ class Http1Attempt implements DialListener {
 
   toRefusal(socket: Socket): Error | null {
     if (!isOfHttp2(socket)) return null
-    const message = `${this.name} is to be spoken to in HTTP/1.1, and the connect function has offered it HTTP/2`
+    const message = `${this.name} needs HTTP/1.1, but the connect function offered it HTTP/2`
     return Object.assign(new AlpnError(message), { alpnProtocol: 'h2' })
   }
 
@@ -122,7 +122,7 @@ class EitherAttempt extends Http1Attempt {
       super.onConnected(socket)
       return
     }
-    const error = new AlpnError(`${this.name} speaks HTTP/2 by now, and chose 'h2' by ALPN`)
+    const error = new AlpnError(`${this.name} now speaks HTTP/2: it chose 'h2' in ALPN`)
     error.alpnProtocol = 'h2'
     this.#exchange.noteTaken(error)
     this.#taker.takeHttp2(socket)

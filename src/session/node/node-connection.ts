@@ -189,7 +189,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     // Other runtimes count otherwise.
     if (RUNTIME !== 'Node.js' || !this.#useless.lookForTooMany()) return
     this.#fail(
-      'The peer sends too many frames that bring nothing (RFC 9113 §10.5)',
+      'The peer sends too many frames that carry nothing (RFC 9113 §10.5)',
       ErrorCode.ENHANCE_YOUR_CALM,
     )
   }

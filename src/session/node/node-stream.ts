@@ -184,7 +184,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const { call } = this.#flow
     const { body, request } = call
     if (request.trailers !== null && RUNTIME === 'Bun') {
-      const what = "Bun's node:http2 sends no trailers of requests: set the engine option to 'wire'"
+      const what = "Bun's node:http2 can't send request trailers: set engine: 'wire'"
       this.#flow.failCall(new NotSupportedError(what))
       return
     }

@@ -36,7 +36,7 @@ export class NodeTunnelSide implements TunnelSide {
 
   writeTunnel(chunk: Uint8Array, callback: (error?: Error | null) => void): void {
     // Node would destroy the stream, and drop the data that it has received and that wasn't read.
-    if (this.#stream.closed) callback(new StreamError('The stream was closed before all was sent'))
+    if (this.#stream.closed) callback(new StreamError('The stream was closed before everything was sent'))
     else this.#stream.write(chunk, (error) => this.#tell(error, callback))
   }
 
@@ -58,6 +58,6 @@ export class NodeTunnelSide implements TunnelSide {
   /** Calls back, with an error if the stream was destroyed in the meantime: Node reports success for such a write. */
   #tell(error: Error | null | undefined, callback: (error?: Error | null) => void): void {
     const isLost = (error === null || error === undefined) && this.#stream.destroyed
-    callback(isLost ? new StreamError('The stream was closed before all was sent') : error)
+    callback(isLost ? new StreamError('The stream was closed before everything was sent') : error)
   }
 }

@@ -226,7 +226,7 @@ export class SharedSession implements SessionOwner {
     if (!isRotated || sessionGracePeriod === 0 || this.session.streams === 0) return
     // The set that has decided bounds its own streams alone.
     this.#graceAlarm ??= this.#context.clock.after(sessionGracePeriod, () =>
-      this.session.fail(new SocketError(`sessionGracePeriod (${sessionGracePeriod} ms) is over`)),
+      this.session.fail(new SocketError(`sessionGracePeriod (${sessionGracePeriod} ms) has passed`)),
     )
   }
 

@@ -72,7 +72,7 @@ export function toResetOrLoss(
 
 /** The peer has sent a header section on the stream of a tunnel: a stream error. */
 export function toTunnelProtocolError(): StreamError {
-  return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', {
+  return new StreamError('HEADERS arrived inside a tunnel (RFC 9113 §8.5)', {
     http2ErrorCode: ErrorCode.PROTOCOL_ERROR,
   })
 }

@@ -266,5 +266,5 @@ export class Tunnel extends Duplex {
 }
 
 function toClosedError(cause: unknown): StreamError {
-  return new StreamError('The peer has closed the tunnel', { cause, processed: 'yes' })
+  return new StreamError('The peer closed the tunnel', { cause, processed: 'yes' })
 }

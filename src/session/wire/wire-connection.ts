@@ -65,7 +65,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     const { settings } = context.options.session
     this.http2 = new ClientConnection({ settings, windows }, this)
     // A caller's connector may give any value.
-    if (typeof socket.cork !== 'function') throw invalid('connect', socket, 'a function that yields a socket')
+    if (typeof socket.cork !== 'function')
+      throw invalid('connect', socket, 'a function that provides a socket')
     if (socket.destroyed) throw new SocketError('The socket was closed before a session could begin')
     socket.on('error', (error) => owner.onError(error))
     socket.on('close', () => owner.onClose())
@@ -219,7 +220,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     if (Buffer.isBuffer(chunk)) this.#receive(chunk)
     // A connector's substitute for a socket may give a Uint8Array.
     else if (isUint8Array(chunk)) this.#receive(toBuffer(chunk))
-    else this.#owner.onError(new SocketError('The socket gives strings, where bytes are needed'))
+    else this.#owner.onError(new SocketError('The socket emits strings instead of bytes'))
   }
 
   #receive(chunk: Buffer): void {

@@ -193,7 +193,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#upload?.stop()
     const callback = this.#callback
     this.#callback = null
-    callback?.(new StreamError('The stream was closed before all was sent'))
+    callback?.(new StreamError('The stream was closed before everything was sent'))
   }
 
   readTunnel(unread: number): void {

@@ -119,7 +119,7 @@ describe('when a member of the init is invalid', () => {
 describe('when the init is no object', () => {
   it.each([5, 0, true, 'init', Symbol('init'), 1n, Number.NaN])('refuses %s', async (init) => {
     expect(await toFailure(call(URL_OF_NOBODY, init))).toMatch(
-      /^TypeError: Invalid init of fetch: got .*expected an object/,
+      /^TypeError: Invalid fetch init: got .*expected an object/,
     )
   })
 })

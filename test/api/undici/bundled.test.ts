@@ -128,7 +128,7 @@ describe.each(names)('bundled by %s', (bundler) => {
     const [type, message, code, cause] = (await run(outfile)).stdout.trimEnd().split('\n')
     expect(type).toBe('function')
     expect(message).toBe(
-      "ProxyAgent is undici's own, and undici isn't installed: install undici 6 or 7 or 8 beside dodici (npm install undici)",
+      "ProxyAgent comes from undici, which isn't installed: install undici 6 or 7 or 8 next to dodici (npm install undici)",
     )
     // Vite has looked for it already.
     const isVites = cause?.startsWith('Could not resolve "undici" imported by "dodici".')
@@ -143,7 +143,9 @@ describe.each(names)('bundled by %s', (bundler) => {
     writeFileSync(join(undici, 'package.json'), '{ "name": "undici", "version": "8.99.0" }')
     writeFileSync(join(undici, 'index.js'), "require('./lib/gone')")
     const [, message, code, cause] = (await run(outfile)).stdout.trimEnd().split('\n')
-    expect(message).toMatch(/^ProxyAgent is undici's own, and Node .* can't load .*undici.*: see the cause$/)
+    expect(message).toMatch(
+      /^ProxyAgent comes from undici, but Node .* can't load .*undici.*: see the cause$/,
+    )
     expect([code, cause]).toEqual(['MODULE_NOT_FOUND', "Cannot find module './lib/gone'"])
   })
 })

@@ -85,7 +85,7 @@ describe.each(Object.entries(MISSING))('undici is missing, in the words of %s', 
       const installed = toInstalled(found)
       expect(installed).toEqual({ state: 'missing', cause })
       expect(toReason('ProxyAgent', installed)).toMatchObject({
-        message: expect.stringContaining("undici isn't installed: install undici 6 or 7 or 8"),
+        message: expect.stringContaining("undici, which isn't installed: install undici 6 or 7 or 8"),
         cause,
       })
     }
@@ -102,7 +102,7 @@ describe.each(Object.entries(BROKEN))('undici is there, and %s', (_what, cause) 
       expect(told).toBe(cause)
       expect(message).not.toContain('install')
       expect(message).toContain(
-        `can't load ${version === undefined ? 'the undici that is there' : 'undici 8.99.0'}: see`,
+        `can't load ${version === undefined ? 'the undici that was found' : 'undici 8.99.0'}: see`,
       )
     }
   })
@@ -131,11 +131,11 @@ it('the way that has found undici decides', () => {
 describe('a module of that name that has no dispatchers, such as that of Bun', () => {
   const shadow = { Agent: class {} }
 
-  it('hides the installed undici', () => {
+  it('hides the undici that was found', () => {
     expect(toInstalled([{ names: shadow, version: '7.30.2' }])).toMatchObject({
       state: 'broken',
       version: '7.30.2',
-      cause: { message: expect.stringContaining('hides that of npm') },
+      cause: { message: expect.stringContaining('hides the npm package') },
     })
   })
 
@@ -147,8 +147,8 @@ describe('a module of that name that has no dispatchers, such as that of Bun', (
 it('a name that the loaded undici lacks says which one has it', () => {
   const reasons = ['6.29.1', null].map((version): Installed => ({ state: 'loaded', names, version }))
   expect(reasons.map((installed) => toReason('ping', installed).message)).toEqual([
-    'undici 6.29.1 has no ping: undici 7 or 8 has it',
-    'the undici that is there has no ping: undici 7 or 8 has it',
+    'undici 6.29.1 has no ping: it needs undici 7 or 8',
+    'the undici that was found has no ping: it needs undici 7 or 8',
   ])
 })
 

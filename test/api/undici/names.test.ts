@@ -51,7 +51,7 @@ describe.each(LOADABLE)('%s', (version) => {
     const { stdout } = await run(makeProject(version), source)
     for (const [i, line] of stdout.trimEnd().split('\n').entries()) {
       const { since = [] } = NAMES.get(lacking[i] ?? '') ?? {}
-      expect(line).toMatch(`has no ${lacking[i]}: undici ${since.join(' or ')} has it`)
+      expect(line).toMatch(`has no ${lacking[i]}: it needs undici ${since.join(' or ')}`)
     }
   })
 })
@@ -79,7 +79,7 @@ describe('without undici', () => {
     expect(lines).toHaveLength(owned('undici').length * 4 + 2)
     for (const line of lines.slice(0, -1)) {
       expect(line).toMatch(/^UND_ERR_NOT_SUPPORTED Cannot find module 'undici/)
-      expect(line).toMatch(/undici isn't installed: install undici [678 or]+ beside dodici/)
+      expect(line).toMatch(/undici, which isn't installed: install undici [678 or]+ next to dodici/)
     }
     expect(Number(lines.at(-1))).toBeGreaterThan(NAMES.size)
   })

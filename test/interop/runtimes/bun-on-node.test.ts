@@ -49,7 +49,9 @@ describe('the fallback', () => {
     const fallback = new BuiltinFallback(toClientOptions({}), systemClock)
     const dispatch = () => fallback.dispatch({ origin: 'http://localhost', path: '/', method: 'GET' }, {})
     expect(dispatch).toThrow(errors.NotSupportedError)
-    expect(dispatch).toThrow(/^HTTP\/1\.1 is needed, and Bun has no undici built in.* set the fallback/)
+    expect(dispatch).toThrow(
+      /^This request needs HTTP\/1\.1, but Bun has no built-in undici.* set the fallback/,
+    )
   })
 })
 
@@ -74,7 +76,7 @@ describe('trailers of a request', () => {
 
   it('are refused with engine node, which would drop them', async () => {
     await expect(send('node')).rejects.toThrow(errors.NotSupportedError)
-    await expect(send('node')).rejects.toThrow("set the engine option to 'wire'")
+    await expect(send('node')).rejects.toThrow("set engine: 'wire'")
   })
 
   it('are sent with engine wire', async () => {

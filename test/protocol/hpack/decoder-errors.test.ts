@@ -16,8 +16,8 @@ function failureOf(hex: string): unknown {
 const huffman = (hex: string): string => `00 0161 ${(0x80 + hex.length / 2).toString(16)} ${hex}`
 
 const BAD_BLOCKS = [
-  { section: '§5.1', what: 'an integer ends with the block', hex: '7f', says: 'ends within an integer' },
-  { section: '§5.1', what: 'an integer goes on behind it', hex: '7f80', says: 'ends within an integer' },
+  { section: '§5.1', what: 'an integer ends with the block', hex: '7f', says: 'ends inside an integer' },
+  { section: '§5.1', what: 'an integer goes on behind it', hex: '7f80', says: 'ends inside an integer' },
   {
     section: '§5.1',
     what: 'an integer is 2^31',
@@ -36,9 +36,9 @@ const BAD_BLOCKS = [
     hex: 'ff808080808000',
     says: 'more than 5 octets',
   },
-  { section: '§5.2', what: 'a name is missing', hex: '00', says: 'ends within a field' },
-  { section: '§5.2', what: 'a value is missing', hex: '000161', says: 'ends within a field' },
-  { section: '§5.2', what: 'a value of an indexed name is missing', hex: '44', says: 'ends within a field' },
+  { section: '§5.2', what: 'a name is missing', hex: '00', says: 'ends inside a field' },
+  { section: '§5.2', what: 'a value is missing', hex: '000161', says: 'ends inside a field' },
+  { section: '§5.2', what: 'a value of an indexed name is missing', hex: '44', says: 'ends inside a field' },
   { section: '§5.2', what: 'a name goes past the end', hex: '000261', says: 'has 2 octets' },
   { section: '§5.2', what: 'a value goes past the end', hex: '0001610261', says: 'ends after 1 ' },
   { section: '§5.2', what: 'a Huffman string goes past the end', hex: '0001618218', says: 'ends after 1 ' },
@@ -73,8 +73,8 @@ const BAD_BLOCKS = [
     hex: '203fe21f',
     says: 'at most 4096',
   },
-  { section: '§4.2', what: 'a size update follows a field', hex: '8220', says: 'comes after a field' },
-  { section: '§4.2', what: 'a size update follows a literal', hex: '00016101623f', says: 'after a field' },
+  { section: '§4.2', what: 'a size update follows a field', hex: '8220', says: 'follows a field' },
+  { section: '§4.2', what: 'a size update follows a literal', hex: '00016101623f', says: 'follows a field' },
 ]
 
 describe('the decoder', () => {
@@ -120,9 +120,9 @@ describe('the decoder', () => {
     it('stops at its end, and does not look behind it', () => {
       const bytes = Buffer.from('ff828684be', 'hex')
       expect(startDecoder().decode(bytes, 1, 3)).toEqual([':method', 'GET', ':scheme', 'http'])
-      expect(() => startDecoder().decode(Buffer.from('00016101', 'hex'), 0, 3)).toThrow('ends within a field')
+      expect(() => startDecoder().decode(Buffer.from('00016101', 'hex'), 0, 3)).toThrow('ends inside a field')
       expect(() => startDecoder().decode(Buffer.from('0001610162', 'hex'), 0, 4)).toThrow('ends after 0')
-      expect(() => startDecoder().decode(Buffer.from('ff00', 'hex'), 0, 1)).toThrow('ends within an integer')
+      expect(() => startDecoder().decode(Buffer.from('ff00', 'hex'), 0, 1)).toThrow('ends inside an integer')
     })
   })
 })

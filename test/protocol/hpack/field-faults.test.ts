@@ -53,7 +53,7 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
   it('when an octet may not be in a name › names the name, for each such octet (RFC 9113 §8.2.1)', () => {
     for (const octet of BAD_IN_NAMES) {
       const name = `x${String.fromCharCode(octet)}y`
-      const fault = `the field name ${JSON.stringify(name)} has an octet that none may have (RFC 9113 §8.2.1)`
+      const fault = `the field name ${JSON.stringify(name)} contains an octet that is not allowed (RFC 9113 §8.2.1)`
       expect(faultsOf(toBlock(name, 'v'))).toEqual([fault, fault])
     }
   })
@@ -84,16 +84,16 @@ describe.each(WAYS)('the fault of a field that comes $way', ({ toBlock }) => {
   ])('when the name is %s › is null', (name) => expect(faultsOf(toBlock(name, 'v'))).toEqual([null, null]))
 
   it('when te is anything but trailers › says so (RFC 9113 §8.2.2)', () => {
-    const fault = `the value of the field "te" is another than 'trailers' (RFC 9113 §8.2.2)`
+    const fault = `the value of the field "te" is not 'trailers' (RFC 9113 §8.2.2)`
     expect(faultsOf(toBlock('te', 'gzip'))).toEqual([fault, fault])
     expect(faultsOf(toBlock('te', ''))).toEqual([fault, fault])
     expect(faultsOf(toBlock('te', 'trailers'))).toEqual([null, null])
     expect(faultsOf(toBlock('te', 'Trailers'))).toEqual([null, null])
-    expect(faultsOf(toBlock('te', 'a\0b'))[0]).toContain('has a NUL')
+    expect(faultsOf(toBlock('te', 'a\0b'))[0]).toContain('contains NUL')
   })
 
   it('when a value has a NUL, CR or LF › says so, and not what the value is (RFC 9113 §8.2.1)', () => {
-    const fault = 'the value of the field "x" has a NUL, CR or LF in it (RFC 9113 §8.2.1)'
+    const fault = 'the value of the field "x" contains NUL, CR or LF (RFC 9113 §8.2.1)'
     for (const octet of octets(0, 255)) {
       const expected = [0x00, 0x0a, 0x0d].includes(octet) ? fault : null
       expect(faultsOf(toBlock('x', `a${String.fromCharCode(octet)}b`))).toEqual([expected, expected])

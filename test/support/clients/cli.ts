@@ -117,7 +117,7 @@ export function startFaults(cache: string, ...args: string[]): Promise<Serve> {
 async function startServer(command: string, cache: string, args: readonly string[]): Promise<Serve> {
   const ports = ['--port', '0', '--tls-port', '0']
   const running = new CliProcess([command, ...ports, ...args], { XDG_CACHE_HOME: cache })
-  await running.says('Ctrl-C ends it.')
+  await running.says('Press Ctrl-C to stop.')
   const [plain = '', secure = ''] = running.stdout.match(/https?:\/\/localhost:\d+/g) ?? []
   const [, caPath = ''] = /NODE_EXTRA_CA_CERTS=(\S+)/.exec(running.stdout) ?? []
   return { running, plain, secure, caPath, ca: caPath === '' ? '' : await readFile(caPath, 'utf8') }

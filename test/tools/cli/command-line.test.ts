@@ -13,15 +13,15 @@ describe('dodici', () => {
     { args: ['-h'], first: 'HTTP/2 from the command line.' },
     {
       args: ['URL', '--help'],
-      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+      first: 'Connects to an endpoint over HTTP/2, sends a request and reports on both.',
     },
     {
       args: ['https://a.example', '-v', '-h'],
-      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+      first: 'Connects to an endpoint over HTTP/2, sends a request and reports on both.',
     },
     {
       args: ['-v', 'localhost/', '--help'],
-      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+      first: 'Connects to an endpoint over HTTP/2, sends a request and reports on both.',
     },
     {
       args: ['ca', '--help'],
@@ -30,7 +30,7 @@ describe('dodici', () => {
     { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
     {
       args: ['load', '--help'],
-      first: 'Sends many requests over HTTP/2, and reports how fast the responses are.',
+      first: 'Sends many requests over HTTP/2 and reports how fast the responses arrive.',
     },
     {
       args: ['serve', '-h', 'nowhere'],
@@ -38,7 +38,7 @@ describe('dodici', () => {
     },
     {
       args: ['faults', '--help'],
-      first: 'Misbehaves over HTTP/2 as the path says, on loopback only: for tests of clients.',
+      first: 'Serves HTTP/2 faults by path for testing clients, on loopback only.',
     },
   ])('$args: shows its help on one screen', async ({ args, first }) => {
     const { code, stdout, stderr } = await runHere(args)
@@ -72,18 +72,19 @@ describe('dodici', () => {
     {
       args: ['sevre'],
       message:
-        "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults, ca\n",
+        "dodici: unknown command 'sevre'. Did you mean 'serve'?\nAvailable: URL, load, serve, faults, ca\n",
     },
     { args: ['sevre', 'https://a'], message: "dodici: unknown command 'sevre'." },
-    { args: ['-v'], message: "dodici: unknown option '-v'.\nThere is: --help, --version\n" },
+    { args: ['-v'], message: "dodici: unknown option '-v'.\nAvailable: --help, --version\n" },
     {
       args: ['--versoin'],
-      message: "dodici: unknown option '--versoin'. Did you mean '--version'?\nThere is: --help, --version\n",
+      message:
+        "dodici: unknown option '--versoin'. Did you mean '--version'?\nAvailable: --help, --version\n",
     },
     {
       args: ['serve', '--prot', '1'],
       message:
-        "dodici serve: unknown option '--prot'. Did you mean '--port'?\nThere is: --port, --tls-port, --no-tls, --verbose, --help\n",
+        "dodici serve: unknown option '--prot'. Did you mean '--port'?\nAvailable: --port, --tls-port, --no-tls, --verbose, --help\n",
     },
     { args: ['serve', '--toString'], message: "unknown option '--toString'" },
     { args: ['serve', '-x'], message: "unknown option '-x'" },
@@ -98,10 +99,10 @@ describe('dodici', () => {
     { args: ['serve', 'a', 'b'], message: 'takes one DIR, not 2' },
     { args: ['serve', 'no\u001b[31mwhere'], message: "can't serve 'no\\x1b[31mwhere': ENOENT" },
     { args: ['serve', '--', '--port'], message: "can't serve '--port': ENOENT" },
-    { args: ['serve', fileURLToPath(import.meta.url)], message: 'it is no folder' },
-    { args: ['faults', 'DIR'], message: "dodici faults: takes options alone, not 'DIR'" },
+    { args: ['serve', fileURLToPath(import.meta.url)], message: "it isn't a folder" },
+    { args: ['faults', 'DIR'], message: "dodici faults: takes only options, not 'DIR'" },
     { args: ['faults', '-p', '12443'], message: '--port and --tls-port are both 12443' },
-    { args: ['ca', 'a.pem', 'b.pem'], message: 'dodici ca: one FILE, and not 2' },
+    { args: ['ca', 'a.pem', 'b.pem'], message: 'dodici ca: takes one FILE, not 2' },
     {
       args: ['faults', '--preset', 'nginx-retires'],
       message: "unknown preset 'nginx-retires'.",
@@ -109,7 +110,7 @@ describe('dodici', () => {
     {
       args: ['faults', '--preset', 'node-that-ends-by-reset', '--requests', '2'],
       message:
-        '--requests needs a --preset that counts them: nginx-that-retires, apache-that-restarts, alb-that-drains\n',
+        '--requests needs a --preset that counts requests: nginx-that-retires, apache-that-restarts, alb-that-drains\n',
     },
     {
       args: ['faults', '--requests', '0'],

@@ -65,7 +65,7 @@ describe('the list', () => {
     expect(headers['content-type']).toBe('text/plain; charset=utf-8')
     const list = await body.text()
     for (const { does, rightClient } of BEHAVIOURS) {
-      expect(list).toContain(`    ${does}\n    A right client ${rightClient}\n`)
+      expect(list).toContain(`    ${does}\n    A correct client ${rightClient}\n`)
     }
     const words = new Set(list.split(/\s+/))
     expect(PATHS.filter((path) => !words.has(path))).toEqual([])
@@ -207,8 +207,8 @@ describe('--verbose', () => {
     onTestFinished(() => void socket.destroy())
     socket.write('GET / HTTP/1.1\r\n\r\n')
     await once(socket.resume(), 'close')
-    await faults.running.says(' Not the preface of HTTP/2: "GET /')
-    const [, number = ''] = /\n(#\d+) Not the preface/.exec(faults.running.stdout) ?? []
+    await faults.running.says(' Not the HTTP/2 preface: "GET /')
+    const [, number = ''] = /\n(#\d+) Not the HTTP\/2 preface/.exec(faults.running.stdout) ?? []
     await faults.running.says(`\n${number} closed\n`)
   })
 })
@@ -286,9 +286,9 @@ describe.skipIf(lacksCurl)('curl', () => {
 
   it('gets the list over HTTP/1.1, and a 505 for all else', async () => {
     const text = await curl(faults.plain)
-    expect(text).toMatch(/^What this server does/)
+    expect(text).toMatch(/^How this server responds/)
     expect(text).toMatch(/ 200$/)
-    expect(await curl(`${faults.plain}/refused`)).toMatch(/--http2-prior-knowledge does\.\n 505$/)
+    expect(await curl(`${faults.plain}/refused`)).toMatch(/--http2-prior-knowledge, for example\.\n 505$/)
     expect(await curl('--header', 'host: evil.example', faults.plain)).toMatch(/ 421$/)
   })
 })

@@ -117,7 +117,7 @@ describe('dodici URL: TLS', () => {
       what: 'expired',
       dates: past,
       name: 'localhost',
-      reasons: `it has expired on ${past.notAfterDate.toISOString().slice(0, 10)}`,
+      reasons: `it expired on ${past.notAfterDate.toISOString().slice(0, 10)}`,
     },
     {
       what: 'not yet valid',
@@ -150,7 +150,7 @@ describe('dodici URL: TLS', () => {
   })
 
   it.each([
-    { what: 'expired', dates: past, name: 'localhost', reason: /^it has expired on [\d-]{10}$/ },
+    { what: 'expired', dates: past, name: 'localhost', reason: /^it expired on [\d-]{10}$/ },
     {
       what: 'for another name',
       dates: {},
@@ -178,7 +178,7 @@ describe('dodici URL: TLS', () => {
     const { code, stderr } = await runHere([`https://127.0.0.1:${port}/`])
     expect(code).toBe(5)
     expect(toMessage(stderr)).toMatch(
-      /The TLS handshake with 127\.0\.0\.1:\d+ failed: what the server sends is no TLS/,
+      /The TLS handshake with 127\.0\.0\.1:\d+ failed: the server doesn't answer with TLS/,
     )
     expect(toMessage(stderr)).toContain('Try the URL with http:')
   })
@@ -198,7 +198,7 @@ describe('dodici URL: no HTTP/2', () => {
     expect(code).toBe(6)
     expect(stderr).toContain('  ALPN         http/1.1\nCertificate\n  Subject      CN=localhost\n')
     expect(toMessage(stderr)).toBe(
-      "dodici: The server speaks no HTTP/2: it chose http/1.1 by ALPN, not h2\n'curl --http1.1 URL' shows its response\n",
+      "dodici: The server doesn't speak HTTP/2: it chose http/1.1 in ALPN, not h2\n'curl --http1.1 URL' shows its response\n",
     )
   })
 
@@ -229,7 +229,7 @@ describe('dodici URL: no HTTP/2', () => {
     const port = await listenRaw('220 mail.example ESMTP\r\n')
     const { code, stderr } = await runHere(['--engine', engine, `http://127.0.0.1:${port}/`])
     expect(code).toBe(6)
-    expect(toMessage(stderr)).toContain('The server sent something that is no HTTP/2')
+    expect(toMessage(stderr)).toContain('The server sent something other than HTTP/2')
   })
 })
 
@@ -290,7 +290,7 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     const { code, stderr } = await runHere(['--engine', engine, server.origin])
     expect(code).toBe(6)
     expect(toMessage(stderr)).toContain('ENHANCE_YOUR_CALM')
-    expect(toMessage(stderr)).toContain('The debug data of its GOAWAY: calm\\x1b[31m\n')
+    expect(toMessage(stderr)).toContain('GOAWAY debug data: calm\\x1b[31m\n')
   })
 
   it('GOAWAY before the request was taken: 6, once, and no further connection', async () => {
@@ -300,8 +300,8 @@ describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => 
     )
     const { code, stderr } = await runHere(['--engine', engine, server.origin])
     expect(code).toBe(6)
-    expect(toMessage(stderr)).toContain('The server ended the connection before it took the request')
-    expect(toMessage(stderr)).toContain('The debug data of its GOAWAY: moved\n')
+    expect(toMessage(stderr)).toContain('The server ended the connection before it accepted the request')
+    expect(toMessage(stderr)).toContain('GOAWAY debug data: moved\n')
     expect(toMessage(stderr)).toContain('(processed: no)')
     expect(server.connections).toHaveLength(1)
   })

@@ -91,7 +91,7 @@ describe('dodici URL: control characters of the server', () => {
       connection.goAway({ code: 'ENHANCE_YOUR_CALM', debugData: 'a\ndodici: done', closes: 'at once' }),
     )
     const { stderr } = await runHere([server.origin])
-    expect(stderr).toContain('\nThe debug data of its GOAWAY: a\\x0adodici: done\n')
+    expect(stderr).toContain('\nGOAWAY debug data: a\\x0adodici: done\n')
   })
 })
 

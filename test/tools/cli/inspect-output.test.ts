@@ -192,7 +192,9 @@ describe('dodici URL: frames by --verbose', () => {
   it('a malformed one, with the rule that it breaks', async () => {
     const { origin } = await serve((_stream, connection) => connection.badFrame('SETTINGS of 5 octets'))
     const { stderr } = await runHere(['-v', origin])
-    expect(stderr).toContain('\n<   malformed: SETTINGS has 5 bytes, no multiple of 6 (RFC 9113 §6.5)\n')
+    expect(stderr).toContain(
+      '\n<   malformed: SETTINGS has 5 bytes, which is not a multiple of 6 (RFC 9113 §6.5)\n',
+    )
   })
 
   it('field blocks in several frames, of an encoder with a dynamic table', async () => {
@@ -290,9 +292,7 @@ describe('dodici URL: terminals', () => {
     const { origin } = await serve((stream) => stream.respond(Buffer.from('PNG\0\0')))
     const refused = await runHere([origin], { stdoutIsTTY: true })
     expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toContain(
-      '\ndodici: the body is binary, and would go to a terminal: -o FILE saves it',
-    )
+    expect(refused.stderr).toContain('\ndodici: the body is binary: use -o FILE to save it')
     const forced = await runHere([origin, '-o', '-'], { stdoutIsTTY: true })
     expect(forced).toMatchObject({ code: 0, stdout: 'PNG\0\0' })
     expect(await runHere([origin])).toMatchObject({ code: 0, stdout: 'PNG\0\0' })
@@ -375,6 +375,6 @@ describe('dodici URL: the body', () => {
     })
     expect([code, stdout]).toEqual([130, 'begin'])
     expect(stderr).toContain('\nTimes\n')
-    expect(stderr).toMatch(/\ndodici: interrupted\nThe server has responded \(processed: yes\)\.\n$/)
+    expect(stderr).toMatch(/\ndodici: interrupted\nThe server responded \(processed: yes\)\.\n$/)
   })
 })

@@ -113,7 +113,7 @@ describe('dodici URL: the request', () => {
     }
     const { code, stderr } = await runHere(['-T', '-', origin], { stdin: fail() })
     expect(code).toBe(1)
-    expect(stderr).toContain("\ndodici: --upload can't be read on: the disk is gone\n")
+    expect(stderr).toContain("\ndodici: --upload can't be read to its end: the disk is gone\n")
   })
 
   it('credentials of the URL are sent, unless a field has them', async () => {
@@ -203,7 +203,7 @@ describe('dodici URL: the way to the server', () => {
     const proxy = await startTunnelProxy('SOCKS5', (tunnel) => tunnel.relay())
     const { code, stderr } = await runHere(['-k', '--proxy', proxy.uri, `https://localhost:${port}/`])
     expect(code).toBe(6)
-    expect(stderr).toContain('it chose http/1.1 by ALPN')
+    expect(stderr).toContain('it chose http/1.1 in ALPN')
   })
 })
 
@@ -214,8 +214,8 @@ describe('dodici URL: its command line', () => {
     { args: ['-d', 'a.b'], message: 'a URL is missing' },
     { args: ['ftp://a'], message: "URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not 'ftp://a'" },
     { args: ['https://a', '--h2c'], message: '--h2c is HTTP/2 without TLS' },
-    { args: ['https://a', '-d', 'x', '-T', 'y'], message: '--data, --form and --upload exclude each other' },
-    { args: ['https://a', '-F', 'x'], message: '--form takes NAME=VALUE, or NAME=@FILE' },
+    { args: ['https://a', '-d', 'x', '-T', 'y'], message: "--data, --form and --upload can't be combined" },
+    { args: ['https://a', '-F', 'x'], message: '--form takes NAME=VALUE or NAME=@FILE' },
     { args: ['https://a', '-F', 'x=@/none'], message: "--form can't read '/none': ENOENT" },
     { args: ['https://a', '-T', '/none'], message: "--upload can't read '/none': ENOENT" },
     { args: ['https://a', '-T', '/'], message: "--upload can't send '/': it is a folder" },
@@ -225,7 +225,7 @@ describe('dodici URL: its command line', () => {
       args: ['https://a', '--resolve', 'a:1'],
       message: '--resolve takes HOST:PORT:ADDRESS with an IP address',
     },
-    { args: ['https://a', '--resolve', 'a:1:b'], message: "apart by commas, not 'a:1:b'" },
+    { args: ['https://a', '--resolve', 'a:1:b'], message: "separated by commas, not 'a:1:b'" },
     { args: ['https://a', '--proxy', 'x'], message: '--proxy takes a URL that begins with http://' },
     {
       args: ['https://a', '--proxy', 'http://p', '--resolve', 'a:1:127.0.0.1'],

@@ -67,8 +67,8 @@ describe('the request, by the flags of curl', () => {
     [['-u', 'me'], '--user takes USER:PASSWORD'],
     [['-b', 'jar.txt'], '--cookie takes NAME=VALUE'],
     [['--key', 'k.pem'], '--key has no effect without --cert'],
-    [['-i', '--json'], '--json has the header section'],
-    [['-O'], '--remote-name takes the file from the URL'],
+    [['-i', '--json'], '--json contains the header section'],
+    [['-O'], '--remote-name takes the file name from the URL'],
   ])('%j: is refused, exit code 2', async (flags, message) => {
     const { code, stderr } = await runHere([...flags, 'http://localhost:1/'])
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
@@ -125,7 +125,7 @@ describe('--compressed', () => {
   })
 
   it.each([
-    ['zstd', Buffer.from(text), "'zstd' is no content coding that is known"],
+    ['zstd', Buffer.from(text), "'zstd' is an unknown content coding"],
     ['gzip', Buffer.from(text), 'incorrect header check'],
     ['gzip', gzipSync(text).subarray(0, 100), 'unexpected end of file'],
     ['br', gzipSync(text), 'Decompression failed'],
@@ -264,7 +264,7 @@ describe('--location', () => {
 
   it.each([
     ['/from', 'more than 50 redirects'],
-    ['ftp://127.0.0.1/', 'leads to no http: or https: URL'],
+    ['ftp://127.0.0.1/', "doesn't lead to an http: or https: URL"],
   ])('to %s: exit code 1', async (location, message) => {
     const server = await startRedirect(302, location)
     const { code, stderr } = await runHere(['-sL', `${server.origin}/from`])

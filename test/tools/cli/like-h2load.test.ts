@@ -47,7 +47,7 @@ describe('dodici load, by the flags of h2load', () => {
   })
 
   it.each([
-    [['http://localhost:1/', 'http://localhost:2/'], 'the URLs have one origin and one user'],
+    [['http://localhost:1/', 'http://localhost:2/'], 'all URLs need the same origin and user'],
     [['-i', '/none', 'http://localhost:1/'], "--input-file can't read '/none'"],
     [['--connect-to', 'a:b', 'http://localhost:1/'], "--connect-to takes HOST or HOST:PORT, not 'a:b'"],
     [['--fail-above', '101', 'http://localhost:1/'], '--fail-above takes a share from 0 to 100'],

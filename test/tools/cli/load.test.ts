@@ -209,7 +209,7 @@ describe('dodici load', () => {
     expect(stderr).toMatch(/^\r {2}1 s {3}[\d,]+ requests\/s {3}[\d,]+ responses {3}0 errors/)
     // The line is gone at the end.
     expect(stderr.endsWith('\r\u001b[K')).toBe(true)
-    expect(stdout).toMatch(/Interrupted: \d requests? had no end/)
+    expect(stdout).toMatch(/Interrupted: \d requests? didn't finish/)
     expect(stdout).toMatch(/Responses +[1-9]/)
   })
 })
@@ -239,7 +239,7 @@ describe('a server that cannot be measured', () => {
       what: 'speaks HTTP/1.1',
       toUrl: async () => `http://127.0.0.1:${(await listen(createHttpServer())).port}/`,
       exitCode: 6,
-      message: 'speaks HTTP/1.1, and not HTTP/2',
+      message: 'speaks HTTP/1.1, not HTTP/2',
     },
     {
       what: 'speaks something else',

@@ -33,7 +33,7 @@ async function startLimited(folder: string): Promise<URL> {
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     text += piece
   })
-  while (!text.includes('Ctrl-C ends it.')) await once(child.stdout, 'data')
+  while (!text.includes('Press Ctrl-C to stop.')) await once(child.stdout, 'data')
   return new URL(/http:\/\/localhost:\d+/.exec(text)?.[0] ?? '')
 }
 

@@ -118,7 +118,7 @@ describe('a port that is taken', () => {
     const { code, stdout, stderr } = await runCli(['serve', option, `${port}`, ...rest], env())
     expect({ code, stdout }).toEqual({ code: 10, stdout: '' })
     expect(stderr).toBe(
-      `dodici serve: port ${port} of the loopback interface is taken: choose another by ${option} PORT, or any by ${option} 0\n`,
+      `dodici serve: port ${port} of the loopback interface is taken: choose another with ${option} PORT, or any with ${option} 0\n`,
     )
   })
 
@@ -139,7 +139,7 @@ describe('a cache folder that cannot be used', () => {
     const { code, stderr } = await running.exit()
     expect(code).toBe(1)
     expect(stderr).toContain("can't keep certificates in /dev/null/nothing/dodici: ENOTDIR")
-    expect(stderr).toContain('Set XDG_CACHE_HOME to a folder of yours, or use --no-tls.')
+    expect(stderr).toContain('Set XDG_CACHE_HOME to a folder that you own, or use --no-tls.')
   })
 })
 

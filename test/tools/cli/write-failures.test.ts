@@ -39,7 +39,7 @@ describe.skipIf(process.platform !== 'linux')('a full disk', () => {
     const { code, output } = await runShell(line)
     expect([code, output]).toEqual([
       11,
-      expect.stringMatching(/: the standard output can't be written: ENOSPC/),
+      expect.stringMatching(/: can't write to the standard output: ENOSPC/),
     ])
   })
 

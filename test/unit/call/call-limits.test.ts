@@ -83,7 +83,7 @@ describe('Call', () => {
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
       expect(scene.handler.errors[0]).toMatchObject({
-        message: 'No stream within headersTimeout (500 ms), and no queueTimeout was given',
+        message: 'No stream within headersTimeout (500 ms), and queueTimeout is not set',
         processed: 'no',
       })
     })

@@ -234,7 +234,7 @@ describe('Call', () => {
       scene.clock.advance(MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
       expect(scene.handler.errors[0]).toMatchObject({
-        message: 'No progress of the body within bodyTimeout (2000 ms)',
+        message: 'No progress on the response body within bodyTimeout (2000 ms)',
         processed: 'yes',
         attempts: 1,
         streamId: 1,
@@ -1020,7 +1020,7 @@ describe('a call with several events that can end it', () => {
         failedBy(
           state === 'running'
             ? 'No response within headersTimeout (1000 ms)'
-            : 'No progress of the body within bodyTimeout (2000 ms)',
+            : 'No progress on the response body within bodyTimeout (2000 ms)',
           1,
         ),
     },

@@ -27,8 +27,8 @@ describe('toLateError', () => {
       ['queue', QueueTimeoutError, 'No stream within queueTimeout (1 ms)'],
       ['connect', ConnectTimeoutError, 'No connection within connectTimeout (2 ms)'],
       ['headers', HeadersTimeoutError, 'No response within headersTimeout (3 ms)'],
-      ['body', BodyTimeoutError, 'No progress of the body within bodyTimeout (4 ms)'],
-      ['upload', UploadTimeoutError, "No progress of the request's body within uploadTimeout (5 ms)"],
+      ['body', BodyTimeoutError, 'No progress on the response body within bodyTimeout (4 ms)'],
+      ['upload', UploadTimeoutError, 'No progress on the request body within uploadTimeout (5 ms)'],
       ['request', RequestTimeoutError, 'The call took longer than requestTimeout (6 ms)'],
     ] as const)('gives the class of that limit, and names the limit and its value: %s', (lateness, type, message) => {
       const error = toLateError(lateness, limits)

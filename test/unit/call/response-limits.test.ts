@@ -83,13 +83,13 @@ describe('the limits of a response', () => {
     it('reports how many fields came, and how many are allowed', () => {
       const error = check(make({ maxHeadersCount: 2 }), fields(3))
       expect(error).toBeInstanceOf(HeadersCountError)
-      expect(error?.message).toBe(`The response's ${what} has 3 fields, more than maxHeadersCount (2)`)
+      expect(error?.message).toBe(`The response ${what} section has 3 fields, more than maxHeadersCount (2)`)
     })
 
     it('reports how many bytes came, and how many are allowed', () => {
       const error = check(make({ maxHeaderSize: 67 }), fields(2))
       expect(error).toBeInstanceOf(HeadersOverflowError)
-      expect(error?.message).toBe(`The response's ${what} has 68 bytes, more than maxHeaderSize (67)`)
+      expect(error?.message).toBe(`The response ${what} section has 68 bytes, more than maxHeaderSize (67)`)
     })
   })
 
@@ -110,7 +110,7 @@ describe('the limits of a response', () => {
       for (let i = 0; i < 300; i++) expect(response.checkHeader(102, {}, [])).toBeNull()
       const error = response.checkHeader(102, {}, [])
       expect(error).toBeInstanceOf(HeadersCountError)
-      expect(error?.message).toBe('More than 300 informational responses came')
+      expect(error?.message).toBe('The server sent more than 300 informational responses')
     })
 
     it('counts the bytes of all of them together', () => {
@@ -120,7 +120,7 @@ describe('the limits of a response', () => {
       const error = response.checkHeader(103, {}, fields(1))
       expect(error).toBeInstanceOf(HeadersOverflowError)
       expect(error?.message).toBe(
-        'The informational responses have more than maxHeaderSize (100) bytes in all',
+        'The informational responses have more than maxHeaderSize (100) bytes in total',
       )
     })
 
@@ -142,7 +142,7 @@ describe('the limits of a response', () => {
     it('refuses it before the body comes when content-length announces it', () => {
       const error = announce(make({ maxResponseSize: 3 }), '4')
       expect(error).toBeInstanceOf(ResponseExceededMaxSizeError)
-      expect(error?.message).toBe('The body of the response has more bytes than maxResponseSize (3)')
+      expect(error?.message).toBe('The response body has more bytes than maxResponseSize (3)')
     })
 
     it('refuses it at the first excess byte when there is no content-length', () => {
@@ -196,7 +196,7 @@ describe('the limits of a response', () => {
       expect(response.checkData(3)).toBeNull()
       const error = response.checkData(1)
       expect(error).toBeInstanceOf(ResponseContentLengthMismatchError)
-      expect(error?.message).toBe('The body of the response has more than 3 bytes')
+      expect(error?.message).toBe('The response body has more than 3 bytes')
     })
 
     it.each([0, 2])('refuses the end after %i bytes of 3', (length) => {
@@ -205,7 +205,7 @@ describe('the limits of a response', () => {
       expect(response.checkData(length)).toBeNull()
       const error = response.checkEnd()
       expect(error).toBeInstanceOf(ResponseContentLengthMismatchError)
-      expect(error?.message).toBe(`The body of the response ended after ${length} bytes instead of 3 bytes`)
+      expect(error?.message).toBe(`The response body ended after ${length} bytes instead of 3 bytes`)
     })
 
     it.each([

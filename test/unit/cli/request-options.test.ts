@@ -124,12 +124,12 @@ describe('toFields()', () => {
   })
 
   it.each([
-    { line: 'secret', message: "2 --header takes 'NAME: VALUE': one has no colon" },
-    { line: ':authority: secret', message: "2 --header takes 'NAME: VALUE': '' is no name of a field" },
-    { line: 'a b: secret', message: "2 --header takes 'NAME: VALUE': 'a b' is no name of a field" },
+    { line: 'secret', message: "2 --header takes 'NAME: VALUE', and one has no colon" },
+    { line: ':authority: secret', message: "2 --header takes 'NAME: VALUE', and '' isn't a field name" },
+    { line: 'a b: secret', message: "2 --header takes 'NAME: VALUE', and 'a b' isn't a field name" },
     {
       line: 'a: se\ncret',
-      message: "2 --header 'a' takes a value without control characters and characters outside ISO-8859-1",
+      message: "2 --header 'a' takes a value without control characters or characters outside ISO-8859-1",
     },
   ])('$line is refused', async ({ line, message }) => {
     expect(await failure(() => toFields([line]))).toBe(message)
@@ -166,7 +166,7 @@ describe('readTrust()', () => {
     const path = join(folder, 'text')
     await writeFile(path, 'text')
     expect(await failure(() => readTrust({ insecure: false, ca: path }))).toMatch(
-      /^2 --ca takes a file with certificates in PEM, and '.*text' has none/,
+      /^2 --ca takes a file with PEM certificates, and '.*text' has none/,
     )
     expect(await failure(() => readTrust({ insecure: false, ca: folder }))).toMatch(/^2 --ca can't read/)
   })

@@ -29,7 +29,7 @@ describe('channelFactory()', () => {
     const [name = ''] = Object.keys(pool)
     const make = (): unknown => channelFactory({ grpc, pool: pool as never })
     expect(make).toThrow(errors.InvalidArgumentError)
-    expect(make).toThrow(`Invalid pool: ${name} is the channel's to decide`)
+    expect(make).toThrow(`Invalid pool: the channel sets ${name} itself`)
   })
 
   it('takes the `connectTimeout` of `pool`', async () => {

@@ -60,7 +60,7 @@ describe('toLimits', () => {
 
   describe('when a size or a count is none', () => {
     it.each([
-      ['maxResponseSize', -2, 'bytes (-1: any number) from -1 to 9007199254740991'],
+      ['maxResponseSize', -2, 'bytes (-1 for no limit) from -1 to 9007199254740991'],
       ['maxHeaderSize', 0, 'bytes from 1 to 1048576'],
       ['maxHeaderSize', 1_048_577, 'bytes from 1 to 1048576'],
       ['maxReplayBuffer', -1, 'bytes from 0 to 1073741824'],

@@ -229,12 +229,12 @@ describe('toClientOptions', () => {
     { name: 'connectionWindowSize', unit: 'bytes', min: 65_535, max: 2_147_483_647 },
     { name: 'maxSessionBuffer', unit: 'bytes', min: 65_535, max: Number.MAX_SAFE_INTEGER },
     { name: 'maxConcurrentStreams', unit: 'streams', min: 1, max: 4_294_967_295 },
-    { name: 'maxRequestsPerClient', unit: 'requests (0: any number)', min: 0, max: 4_294_967_295 },
-    { name: 'maxSessionRequests', unit: 'requests (0: any number)', min: 0, max: 4_294_967_295 },
+    { name: 'maxRequestsPerClient', unit: 'requests (0 for no limit)', min: 0, max: 4_294_967_295 },
+    { name: 'maxSessionRequests', unit: 'requests (0 for no limit)', min: 0, max: 4_294_967_295 },
     { name: 'pipelining', unit: 'requests', min: 0, max: 4_294_967_295 },
     { name: 'maxHeaderSize', unit: 'bytes', min: 1, max: 1_048_576 },
     { name: 'maxHeadersCount', unit: 'fields', min: 1, max: 32_768 },
-    { name: 'maxResponseSize', unit: 'bytes (-1: any number)', min: -1, max: Number.MAX_SAFE_INTEGER },
+    { name: 'maxResponseSize', unit: 'bytes (-1 for no limit)', min: -1, max: Number.MAX_SAFE_INTEGER },
   ]
   describe.each(integers)('when $name is given', ({ name, unit, min, max }) => {
     it.each([min, min + 1, max - 1, max])('accepts %i', (value) => {
@@ -277,7 +277,7 @@ describe('toClientOptions', () => {
   describe('when socketPath is given', () => {
     it.each(['', 1, true, {}])('refuses %j', (socketPath) => {
       expect(() => resolve({ socketPath })).toThrow(
-        /^Invalid socketPath: got .+, expected the path of a unix socket, or null$/,
+        /^Invalid socketPath: got .+, expected a Unix socket path, or null$/,
       )
     })
   })
@@ -292,7 +292,7 @@ describe('toClientOptions', () => {
 
     it.each([1, 'https', true, []])('refuses %j', (connect) => {
       expect(() => resolve({ connect })).toThrow(
-        /^Invalid connect: got .+, expected TLS and socket options, or a function that yields a socket$/,
+        /^Invalid connect: got .+, expected TLS and socket options, or a function that provides a socket$/,
       )
     })
   })

@@ -48,7 +48,7 @@ describe('toSessionOptions', () => {
       { name: 'pingInterval', one: 0, other: 1 },
     ])('refuses $name with two values, and names both', ({ name, one, other }) => {
       expect(toRefusal(() => resolve({ [name]: one, h2Options: { [name]: other } }))).toBe(
-        `Invalid h2Options.${name}: got ${other}, expected the same as ${name} (${one}), or only one of them`,
+        `Invalid h2Options.${name}: got ${other}, expected the same value as ${name} (${one}), or only one of the two`,
       )
     })
 
@@ -113,7 +113,7 @@ describe('toSessionOptions', () => {
     it('refuses another value than at the top, and names both', () => {
       const given = { initialWindowSize: 1, h2Options: { settings: { initialWindowSize: 2 } } }
       expect(toRefusal(() => resolve(given))).toBe(
-        'Invalid h2Options.settings.initialWindowSize: got 2, expected the same as initialWindowSize (1), or only one of them',
+        'Invalid h2Options.settings.initialWindowSize: got 2, expected the same value as initialWindowSize (1), or only one of the two',
       )
     })
 
@@ -171,7 +171,7 @@ describe('toSessionOptions', () => {
     ])('leaves out %s where it is undefined, and refuses null', (name) => {
       expect(resolve({ h2Options: { settings: { [name]: undefined } } }).settings).toEqual(SETTINGS)
       expect(toRefusal(() => resolve({ h2Options: { settings: { [name]: null } } }))).toBe(
-        `Invalid h2Options.settings.${name}: got null, expected a value, or nothing`,
+        `Invalid h2Options.settings.${name}: got null, expected a value, or leave the setting out`,
       )
     })
 
@@ -219,7 +219,7 @@ describe('toConnections', () => {
     {},
   ])('refuses %s', (connections) => {
     expect(toRefusal(() => Reflect.apply(toConnections, undefined, [{ connections }]))).toMatch(
-      /^Invalid connections: got .+, expected a whole number of sessions \(or null: any number\) from 1 to 4294967295$/,
+      /^Invalid connections: got .+, expected a whole number of sessions \(or null for no limit\) from 1 to 4294967295$/,
     )
   })
 })
@@ -248,7 +248,7 @@ describe('toAgentOptions', () => {
 
   it.each([0, -1, 1.5, 2 ** 32, Number.NaN, '4', true, {}])('refuses maxOrigins %s', (maxOrigins) => {
     expect(toRefusal(() => resolveAgent({ maxOrigins }))).toMatch(
-      /^Invalid maxOrigins: got .+, expected a whole number of origins \(or null: any number\) from 1 to 4294967295$/,
+      /^Invalid maxOrigins: got .+, expected a whole number of origins \(or null for no limit\) from 1 to 4294967295$/,
     )
   })
 
@@ -261,7 +261,7 @@ describe('toAgentOptions', () => {
 
   it.each([1, 'Pool', true, {}, []])('refuses a factory that is no function: %j', (factory) => {
     expect(toRefusal(() => resolveAgent({ factory }))).toMatch(
-      /^Invalid factory: got .+, expected a function that makes a dispatcher$/,
+      /^Invalid factory: got .+, expected a function that returns a dispatcher$/,
     )
   })
 

@@ -200,7 +200,7 @@ describe('a proxy that goes away', () => {
       const { notes, socket } = await play(ESTABLISHED.slice(0, length), way)
       expect(notes.events).toEqual(['error'])
       expect(notes.errors[0]).toBeInstanceOf(ProxyConnectionError)
-      expect(notes.errors[0]?.message).toBe('The proxy has closed the connection before its response')
+      expect(notes.errors[0]?.message).toBe('The proxy closed the connection before it responded')
       expect(notes.errors[0]?.cause).toEqual(
         way === 'end' ? null : expect.objectContaining({ code: 'ECONNRESET' }),
       )

@@ -93,8 +93,8 @@ describe('credentials', () => {
   it.each([
     ['token', 5, 'got 5, expected a string'],
     ['token', Buffer.from('secret'), 'got an object (Buffer), expected a string'],
-    ['token', 'Bearer secret\n', 'got a string (not shown), expected a value without line ends'],
-    ['auth', 'secret\r\nx: y', 'got a string (not shown), expected a value without line ends'],
+    ['token', 'Bearer secret\n', 'got a string (not shown), expected a value without line breaks'],
+    ['auth', 'secret\r\nx: y', 'got a string (not shown), expected a value without line breaks'],
     ['auth', ['secret'], 'got an array, expected a string'],
     ['username', 5, 'got 5, expected a string'],
     ['password', {}, 'got an object (Object), expected a string'],
@@ -107,7 +107,7 @@ describe('credentials', () => {
 
   it('token and auth exclude each other', () => {
     const error = fail(() => resolve({ token: 'Bearer secret', auth: 'secret' }))
-    expect(error.message).toBe('Invalid auth: expected none together with token')
+    expect(error.message).toBe('Invalid auth: expected auth or token, not both')
   })
 
   it.each([
@@ -328,16 +328,16 @@ describe('an unknown option', () => {
     void make({ [typo]: true, [`colour${name}`]: 'red', keepAliveTimeout: 1 }).destroy()
     void make({ [typo]: true }).destroy()
     expect(heard).toEqual([
-      `Unknown option of a proxy agent: "${typo}" has no effect. Did you mean "proxyTunnel"?`,
-      `Unknown option of a proxy agent: "colour${name}" has no effect`,
+      `Unknown proxy agent option: "${typo}" has no effect. Did you mean "proxyTunnel"?`,
+      `Unknown proxy agent option: "colour${name}" has no effect`,
     ])
   })
 
   it('within proxyTls and requestTls is warned of', () => {
     resolve({ proxyTls: { servernam: 'a' }, requestTls: { rejectUnauthorised: false } })
     expect(heard.toSorted()).toEqual([
-      'Unknown option of connect: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
-      'Unknown option of connect: "servernam" has no effect. Did you mean "servername"?',
+      'Unknown connect option: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
+      'Unknown connect option: "servernam" has no effect. Did you mean "servername"?',
     ])
   })
 

@@ -43,7 +43,7 @@ describe('the messages of RFC 1928 and RFC 1929', () => {
   ])('have no room for a %s like this', (name, credentials) => {
     const error = fail(() => toAuthentication(credentials))
     expect(error).toBeInstanceOf(InvalidArgumentError)
-    expect(error.message).toMatch(new RegExp(`^Invalid ${name}: got \\d+ bytes, expected 1 to 255 of them$`))
+    expect(error.message).toMatch(new RegExp(`^Invalid ${name}: got \\d+ bytes, expected 1 to 255$`))
     expect(inspect(error)).not.toContain('secret')
   })
 

@@ -163,7 +163,7 @@ describe('toBodySource', () => {
     it('can not be opened once it is destroyed', () => {
       const source = toStream(['a'])
       source.destroy(null)
-      expect(() => source.open()).toThrow('The request body was read or destroyed already')
+      expect(() => source.open()).toThrow('The request body was already read or destroyed')
     })
 
     it('tells it when the rest isn’t needed', () => {
@@ -275,7 +275,7 @@ describe('toBodySource', () => {
       ],
     ])('is refused when it is %s', (_how, make) => {
       expect(() => toBodySource(make())).toThrow(
-        'Invalid body: got an object (ReadableStream), expected a ReadableStream that was not read from or locked',
+        "Invalid body: got an object (ReadableStream), expected a ReadableStream that hasn't been read from or locked",
       )
     })
   })
@@ -300,7 +300,7 @@ describe('toBodySource', () => {
       readable.destroy()
       await setImmediate()
       expect(broken).toEqual([expect.any(RequestAbortedError)])
-      expect(broken[0]?.message).toBe('The request body was destroyed before its end')
+      expect(broken[0]?.message).toBe('The request body was destroyed before it ended')
     })
 
     it('tells nothing of an end', async () => {

@@ -159,7 +159,8 @@ describe('toBodySource', () => {
   })
 
   describe('when a Readable was touched already', () => {
-    const accepted = /^Invalid body: got an object \(Readable\), expected a Readable that was not read from/
+    const accepted =
+      /^Invalid body: got an object \(Readable\), expected a Readable that hasn't been read from/
 
     it('refuses one that was read to its end', async () => {
       const readable = Readable.from(['abc'])

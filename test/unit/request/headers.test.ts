@@ -257,7 +257,7 @@ describe('addHeaders', () => {
 
     it('refuses a byte more, and does not repeat the value', () => {
       expect(toRefusal({ 'X-Name': `${fits}a` })).toBe(
-        'Invalid header "x-name": its field has 65537 bytes, expected at most 65536',
+        'Invalid header "x-name": the field has 65537 bytes, expected at most 65536',
       )
     })
 
@@ -267,7 +267,7 @@ describe('addHeaders', () => {
 
     it('counts each value of a name for itself', () => {
       expect(toWire({ 'x-name': [fits, fits] })).toEqual([['x-name', [fits, fits]]])
-      expect(toRefusal({ 'x-name': ['a', `${fits}a`] })).toContain('its field has 65537 bytes')
+      expect(toRefusal({ 'x-name': ['a', `${fits}a`] })).toContain('the field has 65537 bytes')
     })
   })
 
@@ -317,7 +317,7 @@ describe('addHeaders', () => {
       ':',
     ])('refuses a pseudo-header: %s', (name) => {
       expect(toRefusal({ [name]: 'a' })).toBe(
-        `Invalid header name: got "${name}", expected no pseudo-header: they are made from method, path and origin`,
+        `Invalid header name: got "${name}", expected no pseudo-header field: Dodici sets them from method, path and origin`,
       )
     })
   })
@@ -670,6 +670,8 @@ describe('all headers of a request together', () => {
   it('may have 136 KiB, and no more', () => {
     const count = Math.floor(MAX_REQUEST_HEADER_SIZE / 100)
     expect(toWire(ofHundreds(count))).toHaveLength(count)
-    expect(toRefusal(ofHundreds(count + 1))).toBe('Invalid headers: they have more than 139264 bytes in all')
+    expect(toRefusal(ofHundreds(count + 1))).toBe(
+      'Invalid headers: they have more than 139264 bytes in total',
+    )
   })
 })

@@ -109,7 +109,7 @@ describe('the sensitive headers of a request', () => {
     const error = toRefusal({ sensitiveHeaders })
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toBe(
-      `Invalid sensitiveHeaders: got ${shown}, expected a list of names of header fields, or null`,
+      `Invalid sensitiveHeaders: got ${shown}, expected a list of header field names, or null`,
     )
   })
 

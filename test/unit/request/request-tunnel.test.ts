@@ -168,7 +168,7 @@ describe('Request', () => {
       const error = toRefusal({ method: 'GET', path: '/', upgrade })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toBe(
-        `Invalid upgrade: got ${got}, expected the name of a protocol, such as 'websocket', or null`,
+        `Invalid upgrade: got ${got}, expected a protocol name, such as 'websocket', or null`,
       )
     })
 
@@ -189,7 +189,7 @@ describe('Request', () => {
       const error = toRefusal({ ...options, body })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toBe(
-        `Invalid body: got ${got}, expected none: what is written to the tunnel comes after the response`,
+        `Invalid body: got ${got}, expected none: write to the tunnel after the response`,
       )
     })
 
@@ -197,7 +197,7 @@ describe('Request', () => {
       const error = toRefusal({ ...options, trailers: { 'x-a': '1' } })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toBe(
-        'Invalid trailers: got an object (Object), expected none: a tunnel has no end that they could follow',
+        'Invalid trailers: got an object (Object), expected none: a tunnel sends no trailers',
       )
     })
 

@@ -259,7 +259,7 @@ describe('Request', () => {
       ['/a?', '/a?'],
     ])('refuses a path that has one already: %s', (path, got) => {
       expect(toRefusal({ path, query: { d: 'e' } }).message).toBe(
-        `Invalid path: got "${got}", expected a path without '?' when query is given`,
+        `Invalid path: got "${got}", expected a path without '?' when query is set`,
       )
     })
 
@@ -290,7 +290,7 @@ describe('Request', () => {
       const error = toRefusal({ origin: given })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toMatch(
-        /^Invalid origin: got .+, expected https:\/\/example\.com:8443, the origin of this client$/,
+        /^Invalid origin: got .+, expected https:\/\/example\.com:8443, this client's origin$/,
       )
     })
 

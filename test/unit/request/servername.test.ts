@@ -46,7 +46,7 @@ describe('toServername', () => {
   ])('refuses what is none: %j', (value) => {
     expect(() => toServername(value, origin, {})).toThrow(InvalidArgumentError)
     expect(() => toServername(value, origin, {})).toThrow(
-      /^Invalid servername: got .+, expected the name of a server in ASCII, or null$/,
+      /^Invalid servername: got .+, expected an ASCII server name, or null$/,
     )
   })
 })
@@ -75,7 +75,7 @@ describe('toOwnServername', () => {
     ['c.example', withServername({ connect: connector }, 'b.example').connect, 'b.example'],
   ])('refuses another one: %s', (value, connect, own) => {
     expect(() => toOwnServername(value, origin, connect ?? {})).toThrow(
-      `Invalid servername: got "${value}", expected ${own}, the one of this client's connections`,
+      `Invalid servername: got "${value}", expected ${own}, which this client's connections use`,
     )
   })
 })

@@ -25,7 +25,7 @@ describe('assertAllRulesMet()', () => {
       new Error(
         "Rules that haven't run: onSocket(7), onConnection(1), onRequest('POST /unmet'), onRequest(/unmet/), " +
           "onRequest(a function isSeven), onRequest('/twice') (1 of 2 times). " +
-          'The last that came: 0/1 GET /met, 0/3 GET /twice',
+          'Last requests: 0/1 GET /met, 0/3 GET /twice',
       ),
     )
   })
@@ -88,7 +88,7 @@ describe('what no rule can be', () => {
   it.each([0, -1, Number.NaN, 1.5, '2', null])('times: %s › is refused', async (times) => {
     const server = await start()
     const options = { times: times as number }
-    expect(() => server.onRequest('/', () => {}, options)).toThrow(`and not ${times}`)
+    expect(() => server.onRequest('/', () => {}, options)).toThrow(`not ${times}`)
     expect(() => server.refuse(times as number)).toThrow(TypeError)
   })
 

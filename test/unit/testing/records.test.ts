@@ -59,7 +59,7 @@ describe('what a fault server keeps', () => {
     expect(server.goaways).toMatchObject([{ connection: 0, lastStreamId: 3, code: 11, debugData: 'bye' }])
     expect(server.pings).toHaveLength(1)
     expect(server.connection(0).of('PING')).toEqual(server.pings)
-    expect(() => server.connection(1)).toThrow('There were only 1 connections')
+    expect(() => server.connection(1)).toThrow('There are only 1 connections')
   })
 
   it('of what is not HTTP/2: a problem, and the connection is closed', async () => {
@@ -68,8 +68,8 @@ describe('what a fault server keeps', () => {
     socket.write('GET / HTTP/1.1\r\n\r\n')
     socket.resume()
     await once(socket, 'close')
-    expect(server.problems).toEqual([expect.stringContaining('Not the preface of HTTP/2: "GET /')])
-    await expect(server.waitFor('/', { timeout: 1 })).rejects.toThrow('Not the preface of HTTP/2')
+    expect(server.problems).toEqual([expect.stringContaining('Not the HTTP/2 preface: "GET /')])
+    await expect(server.waitFor('/', { timeout: 1 })).rejects.toThrow('Not the HTTP/2 preface')
   })
 })
 
@@ -92,9 +92,7 @@ describe('a wait', () => {
 
   it('in vain › says for what, and what came', async () => {
     const server = await start({ h2c: true, timeout: 1 })
-    await expect(server.waitFor('/a')).rejects.toThrow(
-      "Within 1 ms this hasn't come: /a. The last that came: no request",
-    )
+    await expect(server.waitFor('/a')).rejects.toThrow('Waited 1 ms for: /a. Last requests: no request')
     await expect(server.waitFor(() => server.goaways.length === 3)).rejects.toThrow(
       'server.goaways.length === 3',
     )
@@ -104,7 +102,7 @@ describe('a wait', () => {
     const server = await createFaultServer({ h2c: true })
     const waiting = server.waitFor('/a')
     await server.close()
-    await expect(waiting).rejects.toThrow('was closed before')
+    await expect(waiting).rejects.toThrow('was closed while')
   })
 
   it.each([

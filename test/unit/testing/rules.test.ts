@@ -13,7 +13,7 @@ describe('the options of a fault server', () => {
     ['either h2c: true, or a key and a cert', { h2c: true, ...certificate }],
     ['either h2c: true, or a key and a cert', { key: 'k' }],
     ['no option h2C', { h2C: true }],
-    ['no setting maxStreams', { h2c: true, settings: { maxStreams: 1 } }],
+    ['setting maxStreams', { h2c: true, settings: { maxStreams: 1 } }],
   ])('that make none › are refused: %s', async (message, options) => {
     await expect(createFaultServer(options)).rejects.toThrow(message)
     await expect(createFaultServer(options)).rejects.toThrow(TypeError)
@@ -54,7 +54,7 @@ describe('rules for requests', () => {
     expect(() => server.onConnection('*', { ackPings: false })).toThrow(
       'onConnection() has no option ackPings',
     )
-    expect(() => server.onRequest('path', () => {})).toThrow('such as \'POST /a\', and not for "path"')
+    expect(() => server.onRequest('path', () => {})).toThrow('such as \'POST /a\', not "path"')
     // @ts-expect-error A rule has to be for something.
     expect(() => server.onRequest(null, () => {})).toThrow(TypeError)
   })

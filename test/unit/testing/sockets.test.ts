@@ -58,7 +58,7 @@ describe('rules for sockets', () => {
     server.onSocket('*', (socket) => socket.alert('no_such_alert'))
     connect(server.port, '127.0.0.1').on('error', () => {})
     await expect(server.waitFor(() => false)).rejects.toThrow(
-      'There is no alert "no_such_alert"; there are: unexpected_message',
+      'Unknown alert "no_such_alert": expected one of unexpected_message',
     )
   })
 })

@@ -20,10 +20,9 @@ export function isSource(value: unknown): value is UpstreamSource {
 export function toAnswerParts(value: unknown): { readonly list: readonly unknown[]; readonly ttl: unknown } {
   if (Array.isArray(value)) return { list: value, ttl: null }
   const accepted = 'a list of upstreams, or an object with upstreams and ttl'
-  if (typeof value !== 'object' || value === null)
-    throw invalidKind('answer of the resolver', value, accepted)
+  if (typeof value !== 'object' || value === null) throw invalidKind('resolver answer', value, accepted)
   const { upstreams, ttl }: { upstreams?: unknown; ttl?: unknown } = value
   if (!Array.isArray(upstreams))
-    throw invalidKind('upstreams of the answer', upstreams, 'a list of upstreams')
+    throw invalidKind('upstreams in the resolver answer', upstreams, 'a list of upstreams')
   return { list: upstreams, ttl }
 }

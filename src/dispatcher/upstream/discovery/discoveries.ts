@@ -140,7 +140,7 @@ export class Discoveries {
     const names = this.#discoveries.map(({ name }) => name).join(', ')
     const failed = this.#discoveries.find(({ error }) => error !== null)
     const rest = failed?.error ? `: ${failed.error.message}` : ''
-    const error = toLimitError(limit.name, limit.value, `No upstream was known by ${names} within`, rest)
+    const error = toLimitError(limit.name, limit.value, `No upstream was found with ${names} within`, rest)
     return failed?.error ? Object.assign(error, { cause: failed.error }) : error
   }
 }

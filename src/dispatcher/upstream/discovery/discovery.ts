@@ -182,7 +182,7 @@ export class Discovery {
     try {
       answer = this.#owner.check(value)
       const [first] = answer.unusable
-      if (answer.upstreams.length === 0) throw first ?? new Error('There is no upstream in the answer')
+      if (answer.upstreams.length === 0) throw first ?? new Error('The answer has no upstreams')
     } catch (thrown) {
       this.#onFailure(abort, toError(thrown))
       return null
@@ -213,7 +213,7 @@ export class Discovery {
   }
 
   #onLate(abort: AbortController): void {
-    this.#onFailure(abort, new Error(`There was no answer for ${PATIENCE / 1_000} seconds`))
+    this.#onFailure(abort, new Error(`No answer came within ${PATIENCE / 1_000} seconds`))
   }
 
   #watch(iterable: AsyncIterable<unknown>, abort: AbortController, alarm: Alarm): void {

@@ -77,7 +77,7 @@ export class SystemQueries implements NameQueries {
   }
 
   services(): Promise<never> {
-    return Promise.reject(new Error('The system looks up no SRV records'))
+    return Promise.reject(new Error("The operating system can't look up SRV records"))
   }
 
   forgetOthers(): void {}

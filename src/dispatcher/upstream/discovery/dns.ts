@@ -160,13 +160,17 @@ function toDnsOptions(input: unknown): ResolvedDnsOptions {
 function isLookup(using: unknown, needsServers: boolean): boolean {
   if (using === undefined || using === null) return !needsServers
   if (using === 'resolve' || (using === 'lookup' && !needsServers)) return using === 'lookup'
-  throw invalid('using', using, needsServers ? "'resolve', beside srv or servers" : "'lookup' or 'resolve'")
+  throw invalid(
+    'using',
+    using,
+    needsServers ? "'resolve' when srv or servers is set" : "'lookup' or 'resolve'",
+  )
 }
 
 function toServiceName(value: unknown): string | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'string' && value !== '') return value
-  throw invalid('srv', value, 'the name of SRV records, such as _https._tcp.api.internal, or null')
+  throw invalid('srv', value, 'an SRV record name, such as _https._tcp.api.internal, or null')
 }
 
 function toIpFamily(value: unknown): 0 | 4 | 6 {

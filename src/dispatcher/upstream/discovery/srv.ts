@@ -31,12 +31,12 @@ export function toTargets(
   const targets = hosts.filter(({ port }) => port !== 0)
   const unusable = hosts
     .filter(({ port }) => port === 0)
-    .map(({ name }) => new Error(`An SRV record of ${service} has the port 0, for ${name}`))
+    .map(({ name }) => new Error(`An SRV record for ${service} has port 0, for ${name}`))
   const [first] = unusable
   if (targets.length === 0 && first !== undefined) throw first
   if (targets.length === 0 && records.length > 0) {
     const error = new Error(
-      `The SRV record of ${service} says that the service isn't available (its target is .)`,
+      `The SRV record for ${service} says that the service isn't available (its target is .)`,
     )
     throw Object.assign(error, { code: 'ENODATA', syscall: 'querySrv', hostname: service })
   }

@@ -192,9 +192,9 @@ describe('WireTap', () => {
     {
       what: 'a frame that is too large',
       bytes: frames.data(1, Buffer.alloc(16_385)),
-      fault: 'A frame of 16385 bytes came',
+      fault: 'A frame has 16385 bytes',
     },
-    { what: 'DATA on an idle stream', bytes: frames.data(5, 'x'), fault: 'DATA came on an idle stream' },
+    { what: 'DATA on an idle stream', bytes: frames.data(5, 'x'), fault: 'DATA arrived on an idle stream' },
     {
       what: 'DATA ahead of a header section',
       bytes: frames.data(1, 'x'),
@@ -203,7 +203,7 @@ describe('WireTap', () => {
     {
       what: 'HEADERS on a closed stream',
       bytes: Buffer.concat([frames.response(1, 1), frames.response(1, 1)]),
-      fault: 'HEADERS came on a closed stream',
+      fault: 'HEADERS arrived on a closed stream',
     },
     {
       what: 'a block that is cut off',

@@ -76,7 +76,7 @@ describe('a load to another machine', () => {
   it.each(['y\n', 'Y\r\n', 'yes\n'])('is sent when the user types %j', async (typed) => {
     const { terminal, said } = toTerminal(typed)
     await requireConsent(URL_OF_OTHERS, null, false, terminal)
-    expect(said.stderr).toMatch(/^example\.com isn't this machine.*\nMay it be sent\? \(y\/N\) $/)
+    expect(said.stderr).toMatch(/^example\.com isn't this machine.*\nSend it\? \(y\/N\) $/)
   })
 
   it.each(['\n', 'n\n', 'yep\n'])('is not sent when the user types %j', async (typed) => {

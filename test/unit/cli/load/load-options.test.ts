@@ -118,7 +118,7 @@ describe('the options of a load', () => {
 
   it.each([
     { args: [], message: 'a URL is missing' },
-    { args: ['localhost', '10'], message: 'the URLs have one origin and one user' },
+    { args: ['localhost', '10'], message: 'all URLs need the same origin and user' },
     { args: ['-c', '0', 'localhost'], message: "--sessions takes a whole number from 1 to 1000, not '0'" },
     {
       args: ['-m', '1e3', 'localhost'],
@@ -135,7 +135,7 @@ describe('the options of a load', () => {
     },
     {
       args: ['-w', '3', '-c', '2', 'localhost'],
-      message: '--workers 3 needs as many sessions: --sessions 3 or more, not 2',
+      message: '--workers 3 needs at least as many sessions: --sessions 3 or more, not 2',
     },
     {
       args: ['-c', '1000', '-m', '101', 'localhost'],

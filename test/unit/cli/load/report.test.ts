@@ -107,17 +107,17 @@ describe('the report as text', () => {
     }
     const text = toTextReport(url, SPEC, toResult(changes))
     expect(text).toContain('  Errors         3   UND_ERR_SOCKET: 3')
-    expect(text).toContain('The server allows 1 stream a session.')
-    expect(text).toContain('5 requests still waited at the end: not sent, and in no latency.')
-    expect(text).toContain('The latencies are those of responses: a request that failed has none.')
-    expect(text).toContain('Interrupted: 7 requests had no end: only the bytes count them.')
-    expect(text).toContain('A worker is lost, with its figures: it\\x1b died')
+    expect(text).toContain('The server allows 1 stream per session.')
+    expect(text).toContain('5 requests still waited at the end: never sent, and not in the latencies.')
+    expect(text).toContain('Latencies are of responses only: failed requests have none.')
+    expect(text).toContain("Interrupted: 7 requests didn't finish: only the bytes include them.")
+    expect(text).toContain('A worker was lost, with its figures: it\\x1b died')
   })
 
   it('without responses, says so', () => {
     const text = toTextReport(url, SPEC, toResult({ tally: new Tally(), elapsed: 0, inTime: 0 }))
     expect(text).toContain('  Requests/s     0\n')
-    expect(text).toContain('No response came: there are no latencies.')
+    expect(text).toContain('No response arrived: there are no latencies.')
   })
 
   it('has three digits of a duration, and units of bytes', () => {

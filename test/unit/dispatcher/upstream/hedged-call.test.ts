@@ -206,7 +206,7 @@ describe('a hedged call', () => {
     at(winner).respond()
     expect(at(loser).reason).toMatchObject({
       name: 'AbortError',
-      message: 'Another upstream has responded first',
+      message: 'Another upstream responded first',
     })
     expect(at(winner).reason).toBeNull()
     // What still comes of it isn't heard.
@@ -538,11 +538,7 @@ describe('a hedged call', () => {
         ({ at }) => at(0).fail(Object.assign(new Error('refused'), { syscall: 'connect' })),
         [undefined, 'given up'],
       ],
-      [
-        'after both have begun',
-        ({ at }) => at(0).begin(),
-        ['Another upstream has responded first', 'given up'],
-      ],
+      ['after both have begun', ({ at }) => at(0).begin(), ['Another upstream responded first', 'given up']],
     ])('is aborted %s', (_when, happen, reasons) => {
       const scene = play({ connecting: [0] })
       const { at, late, recorder } = scene

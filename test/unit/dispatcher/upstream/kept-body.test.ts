@@ -50,7 +50,7 @@ describe('toKeptIterable()', () => {
   ])('is null for a body %s', (_, body, headers) => expect(toKept(body, headers)).toBeNull())
 
   it.each<[string, () => AsyncIterable<string> | Iterable<string>, string]>([
-    ['gives more bytes than announced', () => generate('abc', 'defg'), '7 bytes came, content-length says 6'],
+    ['gives more bytes than announced', () => generate('abc', 'defg'), 'got 7 bytes, expected 6'],
     [
       'throws',
       function* () {

@@ -408,7 +408,7 @@ describe('ResponseFlow', () => {
       scene.flow.onTrailers({}, [])
       await setImmediate()
       await setImmediate()
-      expect(errors).toMatchObject([{ message: 'HEADERS came within a tunnel (RFC 9113 §8.5)' }])
+      expect(errors).toMatchObject([{ message: 'HEADERS arrived inside a tunnel (RFC 9113 §8.5)' }])
     })
   })
 })

@@ -184,13 +184,13 @@ describe('Discovery of a function', () => {
     expect(scene.told).toEqual([])
     expect(scene.contexts[0]?.signal.aborted).toBe(false)
     await scene.pass(0.5)
-    expect(scene.told).toEqual(['error: There was no answer for 30 seconds'])
+    expect(scene.told).toEqual(['error: No answer came within 30 seconds'])
     expect(scene.contexts[0]?.signal.aborted).toBe(true)
     await scene.pass(5)
     answers[0]?.(A)
     answers[1]?.(B)
     await turn()
-    expect(scene.told).toEqual(['error: There was no answer for 30 seconds', 'http://b.example'])
+    expect(scene.told).toEqual(['error: No answer came within 30 seconds', 'http://b.example'])
   })
 
   it('is told of failures beside the answer, and not after it', async () => {
@@ -217,29 +217,25 @@ describe('Discovery of a function', () => {
       () => {
         throw 'text'
       },
-      'A value that is no Error was thrown: text',
+      'A value that is not an Error was thrown: text',
     ],
     ['rejects', () => Promise.reject(new Error('rejected')), 'rejected'],
-    ['gives no upstreams', () => [], 'There is no upstream in the answer'],
-    [
-      'gives no upstreams, with a ttl',
-      () => ({ upstreams: [], ttl: 1 }),
-      'There is no upstream in the answer',
-    ],
+    ['gives no upstreams', () => [], 'The answer has no upstreams'],
+    ['gives no upstreams, with a ttl', () => ({ upstreams: [], ttl: 1 }), 'The answer has no upstreams'],
     [
       'gives nothing',
       () => undefined,
-      'Invalid answer of the resolver: got undefined, expected a list of upstreams, or an object with upstreams and ttl',
+      'Invalid resolver answer: got undefined, expected a list of upstreams, or an object with upstreams and ttl',
     ],
     [
       'gives a string',
       () => 'http://a.example',
-      'Invalid answer of the resolver: got a string, expected a list of upstreams, or an object with upstreams and ttl',
+      'Invalid resolver answer: got a string, expected a list of upstreams, or an object with upstreams and ttl',
     ],
     [
       'gives an object without upstreams',
       () => ({}),
-      'Invalid upstreams of the answer: got undefined, expected a list of upstreams',
+      'Invalid upstreams in the resolver answer: got undefined, expected a list of upstreams',
     ],
     [
       'gives rubbish in the list',
@@ -274,7 +270,7 @@ describe('Discovery of a function', () => {
     [
       'gives a bad option',
       () => [{ origin: 'http://a.example', connections: 'x' }],
-      'upstreams[0]: Invalid connections: got "x", expected a whole number of sessions (or null: any number) from 1 to 4294967295',
+      'upstreams[0]: Invalid connections: got "x", expected a whole number of sessions (or null for no limit) from 1 to 4294967295',
     ],
   ])('that %s: keeps the former upstreams, tells why, and asks again', async (_title, answer, message) => {
     const scene = await new Scene().start()
@@ -294,7 +290,7 @@ describe('Discovery of a function', () => {
     [
       'a bad option',
       { origin: 'http://a.example', connections: 0 },
-      'Invalid connections: got 0, expected a whole number of sessions (or null: any number) from 1 to 4294967295',
+      'Invalid connections: got 0, expected a whole number of sessions (or null for no limit) from 1 to 4294967295',
     ],
   ])('that gives %s beside good ones: uses these, and tells of the bad entry', async (_title, bad, message) => {
     const scene = await new Scene().start()
@@ -404,7 +400,7 @@ describe('Discovery of an async iterable', () => {
     expect(scene.told).toEqual([
       'http://a.example',
       'error: upstreams[0]: Invalid upstream: got 7, expected an origin, or an object with an origin',
-      'error: There is no upstream in the answer',
+      'error: The answer has no upstreams',
       'http://b.example',
     ])
   })

@@ -162,10 +162,11 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return least
   }
 
-  /** Whether there is room for a call, though for none with a body: the sessions with room can't send any. */
+  /** Whether a session takes calls, though none with a body, and no session with room can send one. */
   get isShut(): boolean {
-    const first = this.#pickLeastLoaded()
-    return first?.isShut() === true && this.#pickForUpload() === null
+    let isShut = false
+    for (const session of this.#usable) if (session.isShut()) isShut = true
+    return isShut && this.#pickForUpload() === null
   }
 
   /** The load of a session has changed. */

@@ -1,13 +1,15 @@
 // Packs the library, installs the tarball in an empty folder, and uses it there the way its users do: from an ES
 // module, from CommonJS and from TypeScript, each against a server on loopback. It does the same with an install from git.
+// Both are done as on a machine that has nothing but Node, npm and git: with an empty home, and without other programs.
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http2'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { delimiter, join, relative, sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
@@ -62,6 +64,15 @@ const CONNECT_PEERS = ['@bufbuild/protobuf', '@connectrpc/connect']
 /** What the command line may cost the tarball: bytes of gzip. 1,500 of them rehearse a call, so that its times are the network's. */
 const MAX_CLI = 61_000
 
+/** A newcomer's PATH: no server, no Go. The last three are git's: `git submodule` is a shell script. Windows keeps its own PATH. */
+const PROGRAMS = ['node', 'npm', 'npx', 'git', 'sh', 'env', 'basename', 'sed', 'uname']
+
+/**
+ * npm's own program, where npm has started this one: Node runs it then, since Windows starts no `npm.cmd` without a shell. Undefined:
+ * `npm` is looked for in PATH.
+ */
+const NPM = process.env.npm_execpath
+
 const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
 
 const TSCONFIG = {
@@ -102,21 +113,15 @@ const LATER =
 const INSTALL_LIMIT = 300_000
 
 /** npm 12 installs nothing from git without the first one, and an older npm ignores it. Without scripts there is no build. */
-const GIT_FLAGS = [
-  '--allow-git=root',
-  '--ignore-scripts=false',
-  '--no-audit',
-  '--no-fund',
-  '--loglevel=error',
-]
+const GIT_FLAGS = ['--allow-git=root', '--ignore-scripts=false', '--no-audit', '--no-fund']
 
 const temporary = await mkdtemp(join(tmpdir(), 'dodici-package-'))
+const NEWCOMER = await makeNewcomer()
 try {
   const tarball = await pack()
   await checkFiles(tarball)
   const consumer = await install(tarball)
   await withServer(async (url) => {
-    await checkImports(consumer, url)
     await checkTypeScript(consumer, url)
   })
   await checkTesting(consumer)
@@ -135,10 +140,58 @@ try {
   await rm(temporary, { recursive: true, force: true })
 }
 
+/**
+ * The command that starts npm, or npx.
+ *
+ * @param {'npm' | 'npx'} name @param {readonly string[]} args @returns {[string, string[]]}
+ */
+function toCommand(name, args) {
+  if (NPM === undefined) return [name, [...args]]
+  return [process.execPath, [NPM.replace(/npm(-cli\.[cm]?js)$/, `${name}$1`), ...args]]
+}
+
+/** @param {readonly string[]} args @param {string} cwd @param {NodeJS.ProcessEnv} env @returns what it has told by both streams */
+function npm(args, cwd, env = NEWCOMER) {
+  return run(...toCommand('npm', args), { cwd, env })
+}
+
+/**
+ * The environment of a user who has just installed Node: an empty home, and no other programs. The registry is the one that
+ * this machine has configured, and what npm has cached isn't fetched again.
+ *
+ * @returns {Promise<NodeJS.ProcessEnv>}
+ */
+async function makeNewcomer() {
+  const [home, bin] = [join(temporary, 'home'), join(temporary, 'bin')]
+  await mkdir(home)
+  await mkdir(bin)
+  const [userconfig, cache] = await Promise.all(
+    ['userconfig', 'cache'].map((name) => npm(['config', 'get', name], root, process.env)),
+  )
+  const npmConfig = {
+    npm_config_userconfig: userconfig?.stdout.trim(),
+    npm_config_cache: cache?.stdout.trim(),
+  }
+  // What `npm run` has set for this program is no part of it.
+  const others = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|XDG_)/i.test(name))
+  const env = { ...Object.fromEntries(others), ...npmConfig, HOME: home, USERPROFILE: home }
+  if (process.platform === 'win32') return env
+  for (const name of PROGRAMS)
+    await symlink(name === 'node' ? process.execPath : findProgram(name), join(bin, name))
+  return { ...env, PATH: bin }
+}
+
+/** @param {string} name @returns its path */
+function findProgram(name) {
+  const folder = process.env.PATH?.split(delimiter).find((path) => existsSync(join(path, name)))
+  assert.ok(folder !== undefined, `${name} is in no folder of PATH`)
+  return join(folder, name)
+}
+
 /** @returns the tarball's path */
 async function pack() {
   // With prepack, which builds: the tarball is the one that would be published.
-  await run('npm', ['pack', '--loglevel=error', '--pack-destination', temporary], { cwd: root })
+  await npm(['pack', '--loglevel=error', '--pack-destination', temporary], root, process.env)
   const tarballs = (await readdir(temporary)).filter((name) => name.endsWith('.tgz'))
   assert.equal(tarballs.length, 1)
   return join(temporary, tarballs[0])
@@ -146,7 +199,8 @@ async function pack() {
 
 /** @param {string} tarball */
 async function checkFiles(tarball) {
-  const { stdout } = await run('tar', ['-tzf', tarball])
+  // A name without a folder: the tar of Git for Windows takes `C:` for the name of a host.
+  const { stdout } = await run('tar', ['-tzf', relative(temporary, tarball)], { cwd: temporary })
   const files = stdout
     .trim()
     .split('\n')
@@ -168,9 +222,17 @@ async function install(tarball) {
   await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify(TSCONFIG))
   await cp(join(root, 'test/tools/package'), consumer, { recursive: true })
 
+  // Without a network: it has no dependencies. npm's warnings aren't silenced: npm 11 warns of a `prepare` script here and at an
+  // install from git, and so a clone builds dist/ by `postprepare`, which npm runs right behind it.
+  const { stderr } = await npm(['install', '--offline', '--no-audit', '--no-fund', tarball], consumer)
+  assert.equal(stderr, '', 'npm warns of the package')
+  const installed = (await readdir(join(consumer, 'node_modules'))).filter((name) => !name.startsWith('.'))
+  assert.deepEqual(installed, ['dodici'], 'the package has brought others with it')
+  await withServer((url) => checkImports(consumer, url))
+
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
-  await run('npm', ['install', ...FLAGS, tarball, ...tools], { cwd: consumer })
+  await npm(['install', ...FLAGS, ...tools], consumer)
   return consumer
 }
 
@@ -211,7 +273,7 @@ async function checkConnect(consumer) {
   await assert.rejects(node(consumer, ['connect.mjs']), /@connectrpc\/connect/)
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const peers = CONNECT_PEERS.map((name) => `${name}@${devDependencies[name]}`)
-  await run('npm', ['install', ...FLAGS, ...peers], { cwd: consumer })
+  await npm(['install', ...FLAGS, ...peers], consumer)
   const esm = JSON.parse(await node(consumer, ['connect.mjs']))
   const cjs = JSON.parse(await node(consumer, ['connect.cjs']))
   assert.ok(esm.length > 0, 'dodici/connect exports nothing')
@@ -266,7 +328,7 @@ async function checkCli(consumer) {
 /** It is there as `npx dodici`. @param {string} consumer */
 async function checkProgram(consumer) {
   const ask = (/** @type {string} */ option) =>
-    run('npx', ['--no-install', 'dodici', option], { cwd: consumer })
+    run(...toCommand('npx', ['--no-install', 'dodici', option]), { cwd: consumer, env: NEWCOMER })
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   assert.equal((await ask('--version')).stdout.trim(), version, 'npx dodici --version says another version')
   assert.match((await ask('--help')).stdout, /dodici serve/, "npx dodici --help doesn't name its commands")
@@ -284,6 +346,7 @@ async function checkGit() {
   const names = files
     .filter((file) => file.isFile())
     .map((file) => relative(join(consumer, 'node_modules/dodici'), join(file.parentPath, file.name)))
+    .map((name) => name.replaceAll(sep, '/'))
   assert.deepEqual(
     names.filter((file) => !PART.test(file)).sort(),
     MEANT,
@@ -333,7 +396,7 @@ async function checkEverything(consumer) {
     ...NODE_TYPES.map((name) => toAlias(`types-${name}`, `@types/${name}`, '@types/node')),
     ...UNDICIS.map((name) => toAlias(`the-${name}`, name, 'undici')),
   ]
-  await run('npm', ['install', ...FLAGS, ...versions], { cwd: project })
+  await npm(['install', ...FLAGS, ...versions], project)
   await cp(join(consumer, 'node_modules/dodici'), join(project, 'node_modules/dodici'), { recursive: true })
 
   const settings = [
@@ -365,16 +428,16 @@ async function checkPublished(tarball) {
   const tools = join(temporary, 'tools')
   await mkdir(tools)
   await writeFile(join(tools, 'package.json'), JSON.stringify({ private: true }))
-  await run('npm', ['install', ...FLAGS, 'publint@0.3.25', '@arethetypeswrong/cli@0.18.5'], { cwd: tools })
-  await run('npx', ['--no-install', 'publint', 'run', '--strict', tarball], { cwd: tools })
-  await run('npx', ['--no-install', 'attw', tarball], { cwd: tools })
+  await npm(['install', ...FLAGS, 'publint@0.3.25', '@arethetypeswrong/cli@0.18.5'], tools)
+  await run(...toCommand('npx', ['--no-install', 'publint', 'run', '--strict', tarball]), { cwd: tools })
+  await run(...toCommand('npx', ['--no-install', 'attw', tarball]), { cwd: tools })
   console.log('publint and attw have no objection')
 }
 
 /** Runs a file with this Node. @param {string} cwd @param {string[]} args @returns what it printed */
 async function node(cwd, args) {
   // A client that leaves something open would keep its process for ever; a busy machine takes a minute for some compilations.
-  const { stdout } = await run(process.execPath, args, { cwd, timeout: 300_000 })
+  const { stdout } = await run(process.execPath, args, { cwd, env: NEWCOMER, timeout: 300_000 })
   return stdout
 }
 
@@ -437,7 +500,7 @@ async function checkBundles(consumer) {
 
 /**
  * Installs the current commit from git, without what isn't committed, as `npm install git+…` does: npm clones it, installs its
- * development dependencies, and runs `prepare`, which builds dist/.
+ * development dependencies, and runs `postprepare`, which builds dist/.
  *
  * @param {string} temporary an empty folder
  * @returns {Promise<string>} the folder of a project that has the package installed
@@ -452,7 +515,8 @@ async function installFromGit(temporary) {
   const started = performance.now()
   // npm exits before it has removed its clone from the cache, so this cache goes with the folder.
   const cache = `--cache=${join(temporary, 'cache')}`
-  await npmInstall([...GIT_FLAGS, cache, `git+file://${repository}#${stdout.trim()}`], consumer)
+  const source = `git+${pathToFileURL(repository)}#${stdout.trim()}`
+  assert.equal(await npmInstall([...GIT_FLAGS, cache, source], consumer), '', 'npm warns of the package')
   const { name, version } = JSON.parse(
     await readFile(join(consumer, 'node_modules/dodici/package.json'), 'utf8'),
   )
@@ -461,10 +525,19 @@ async function installFromGit(temporary) {
   return consumer
 }
 
-/** Runs `npm install`, which has to end in time. @param {readonly string[]} args @param {string} cwd */
+/**
+ * Runs `npm install`, which has to end in time.
+ *
+ * @param {readonly string[]} args @param {string} cwd @returns {Promise<string>} its warnings
+ */
 async function npmInstall(args, cwd) {
+  const [program, words] = toCommand('npm', ['install', ...args])
   // In a group of its own: npm starts another npm, and that one the build. They all end at once.
-  const child = keep(spawn('npm', ['install', ...args], { cwd, detached: true, stdio: 'pipe' }))
+  const child = keep(spawn(program, words, { cwd, env: NEWCOMER, detached: true, stdio: 'pipe' }))
+  let warnings = ''
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    warnings += text
+  })
   const end = () => process.kill(-(child.pid ?? 0), 'SIGKILL')
   const timer = setTimeout(end, INSTALL_LIMIT)
   process.once('SIGINT', end).once('SIGTERM', end)
@@ -472,4 +545,5 @@ async function npmInstall(args, cwd) {
     clearTimeout(timer)
     process.off('SIGINT', end).off('SIGTERM', end)
   })
+  return warnings
 }

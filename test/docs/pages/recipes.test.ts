@@ -1,8 +1,9 @@
-/** The recipes of docs/integrations.md for clients that take a fetch: each runs as printed, over HTTP/2. */
+/** The recipes of docs/integrations.md: each runs as printed, and those that send a request do it over HTTP/2. */
 
 import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,6 +28,46 @@ const RECIPES = [
   { name: 'gaxios', from: 'test/interop/grpc-clients/node_modules', prints: "{ name: 'Ada' }" },
 ]
 
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const KEY = privateKey.export({ type: 'pkcs8', format: 'pem' })
+
+/** Recipes with a file beside them: the origin that the local server stands for, and what the reader has to have. */
+const PUSHES = [
+  {
+    name: 'APNs',
+    copied: 'apns.mjs',
+    origin: 'https://api.push.apple.com',
+    given: `const [key, device] = [${JSON.stringify(KEY)}, 'device']\n`,
+  },
+  {
+    name: 'FCM',
+    copied: 'fcm.mjs',
+    origin: 'https://fcm.googleapis.com',
+    given: "const device = 'device'\n",
+  },
+]
+
+const PROTO = `syntax = "proto3";
+package heroes;
+message Hero { int32 id = 1; }
+service Heroes { rpc Find (Hero) returns (Hero); }
+`
+
+/** Recipes of gRPC that make a client, or wrap one: nothing is sent. */
+const GRPC = [
+  {
+    name: 'NestJS',
+    says: "from '@nestjs/microservices'",
+    member: 'client.getClientByServiceName',
+  },
+  {
+    name: "OpenTelemetry's exporter",
+    says: "from './otlp.mjs'",
+    member: "createRequire(import.meta.url)('@opentelemetry/exporter-trace-otlp-grpc').OTLPTraceExporter",
+  },
+]
+const GRPC_PACKAGES = ['@grpc/grpc-js', '@nestjs/microservices', '@opentelemetry/exporter-trace-otlp-grpc']
+
 const folder = mkdtempSync(join(tmpdir(), 'dodici-recipes-'))
 const versions: string[] = []
 const server: { origin: string; close(): void } = { origin: '', close: () => {} }
@@ -46,11 +87,23 @@ beforeAll(async () => {
   await once(secure, 'listening')
   server.origin = `https://localhost:${(secure.address() as AddressInfo).port}`
   server.close = () => secure.close()
-  for (const { name, from } of RECIPES) {
+  const clients = GRPC_PACKAGES.map((name) => ({ name, from: 'test/interop/grpc-clients/node_modules' }))
+  for (const { name, from } of [...RECIPES, ...clients]) {
     const link = join(folder, 'node_modules', name)
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(join(root, from, name), link)
   }
+  for (const file of ['apns.mjs', 'fcm.mjs', 'otlp.mjs'])
+    copyFileSync(join(root, 'examples/integrations', file), join(folder, file))
+  // A token of Google's takes an account and a network.
+  const auth = join(folder, 'node_modules/google-auth-library')
+  mkdirSync(auth)
+  writeFileSync(
+    join(auth, 'index.mjs'),
+    "export class GoogleAuth { getAccessToken() { return Promise.resolve('token') } }",
+  )
+  writeFileSync(join(auth, 'package.json'), '{ "exports": "./index.mjs" }')
+  writeFileSync(join(folder, 'heroes.proto'), PROTO)
   symlinkSync(root, join(folder, 'node_modules/dodici'))
 })
 
@@ -63,25 +116,52 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
+/** The one recipe whose code says something. */
+function findRecipe(says: string): string {
+  const [snippet, ...others] = SNIPPETS.filter(({ code }) => code.includes(says))
+  expect(others).toEqual([])
+  return snippet?.code ?? ''
+}
+
+/** @returns what the program prints */
+async function play(code: string): Promise<string> {
+  const file = join(folder, 'recipe.mjs')
+  writeFileSync(file, code)
+  const { stdout } = await promisify(execFile)(process.execPath, [file], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      NO_COLOR: '1',
+      NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+      OPENAI_API_KEY: 'key',
+      OPENAI_BASE_URL: `${server.origin}/v1`,
+      ANTHROPIC_API_KEY: 'key',
+      ANTHROPIC_BASE_URL: server.origin,
+    },
+  })
+  return stdout.trim()
+}
+
 describe.each(RECIPES)('$name', ({ name, from, prints }) => {
   it.skipIf(from !== 'node_modules' && lacksPackages('grpc-clients'))('goes over HTTP/2', async () => {
-    const [snippet, ...others] = SNIPPETS.filter(({ code }) => code.includes(`from '${name}'`))
-    expect(others).toEqual([])
-    const file = join(folder, 'recipe.mjs')
-    writeFileSync(file, snippet?.code.replaceAll('https://example.com', server.origin) ?? '')
-    const { stdout } = await promisify(execFile)(process.execPath, [file], {
-      env: {
-        ...process.env,
-        NODE_OPTIONS: '',
-        NO_COLOR: '1',
-        NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
-        OPENAI_API_KEY: 'key',
-        OPENAI_BASE_URL: `${server.origin}/v1`,
-        ANTHROPIC_API_KEY: 'key',
-        ANTHROPIC_BASE_URL: server.origin,
-      },
-    })
-    expect(stdout.trim()).toBe(prints)
+    const recipe = findRecipe(`from '${name}'`)
+    expect(await play(recipe.replaceAll('https://example.com', server.origin))).toBe(prints)
     expect(versions).toEqual(['2.0'])
+  })
+})
+
+describe.each(PUSHES)('$name', ({ copied, origin, given }) => {
+  it('goes over HTTP/2', async () => {
+    const recipe = findRecipe(`from './${copied}'`)
+    expect(recipe).toContain(origin)
+    expect(await play(given + recipe.replaceAll(origin, server.origin))).toBe('')
+    expect(versions).toEqual(['2.0'])
+  })
+})
+
+describe.each(GRPC)('$name', ({ says, member }) => {
+  it.skipIf(lacksPackages('grpc-clients'))('runs as printed', async () => {
+    expect(await play(`${findRecipe(says)}\nconsole.log(typeof ${member})\n`)).toBe('function')
   })
 })

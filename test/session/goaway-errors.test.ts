@@ -76,7 +76,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
   })
 
   it('and that neither responds nor closes, holds the accepted requests no longer than headersTimeout', async () => {
-    const { calls, connection } = await begin({ ...OPTIONS, headersTimeout: 300 })
+    const { calls, connection } = await begin({ ...OPTIONS, headersTimeout: 1_000 })
     connection.goAway({ lastStreamId: 3, code: INTERNAL_ERROR })
     expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
     for (const call of calls.slice(0, 2)) {

@@ -59,7 +59,7 @@ export interface ProxyOptions {
   connect?: ConnectTlsOptions | null | undefined
 }
 
-/** `ProxyAgent` options. */
+/** `ProxyAgent` options: the proxy, how to connect to it, and the options of an `Agent`. */
 export interface ProxyAgentOptions extends Omit<AgentOptions, keyof ProxyOptions>, ProxyOptions {
   /**
    * The proxy URL: `http:`, `https:`, `socks5:` or `socks:`. It may contain credentials: only the proxy receives them,
@@ -72,7 +72,7 @@ export interface ProxyAgentOptions extends Omit<AgentOptions, keyof ProxyOptions
 export interface Socks5ProxyAgentOptions
   extends Omit<ProxyAgentOptions, 'uri' | 'token' | 'auth' | 'headers' | 'clientFactory' | 'proxyTunnel'> {}
 
-/** `EnvHttpProxyAgent` options. */
+/** `EnvHttpProxyAgent` options: which proxy to use for which hosts, and the options of a `ProxyAgent`. */
 export interface EnvHttpProxyAgentOptions extends Omit<ProxyAgentOptions, 'uri'> {
   /** The proxy for `http:` origins. @default the environment's `http_proxy`, else `HTTP_PROXY` */
   httpProxy?: string | null | undefined

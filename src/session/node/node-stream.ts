@@ -8,6 +8,7 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as Node
 import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import type { ResponseMeter } from '../../call/response-limits.ts'
+import { weigh } from '../../core/ballast.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import { ErrorCode } from '../../errors/error-codes.ts'
@@ -287,6 +288,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   onData(chunk: Buffer): boolean {
+    weigh(chunk.length)
     this.#received += chunk.length
     this.#connection.onData(chunk.length, this.#received)
     const { call, isDone, isFlowing, tunnel } = this.#flow

@@ -9,6 +9,7 @@ import type { Attempt, Carrier } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import type { ResponseMeter } from '../../call/response-limits.ts'
 import { isRefusedList } from '../../call/response-limits.ts'
+import { weigh } from '../../core/ballast.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
 import { ErrorCode } from '../../errors/error-codes.ts'
 import type { DodiciError } from '../../errors/errors.ts'
@@ -196,6 +197,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   onBytes(bytes: Buffer, start: number, end: number): void {
     const flow = this.#flow
     const size = end - start
+    weigh(size)
     const isLast = this.#stream.phase === 'whole'
     const { tunnel } = flow
     if (tunnel !== null) {

@@ -29,6 +29,9 @@ export interface ConnectionWatch {
   readonly open: OpenSocket
 }
 
+/** With `-v`, a reader of the frames that stops holds up the connection: that is no silence of the server. */
+const NO_LIMITS = { pingInterval: 0, headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 } as const
+
 /** Opens a socket. @throws ConnectFailure */
 type Open = (asked: ConnectorOptions, signal: AbortSignal) => Promise<Socket>
 
@@ -39,7 +42,8 @@ type Open = (asked: ConnectorOptions, signal: AbortSignal) => Promise<Socket>
 export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<Client | ProxyAgent> {
   const { Client, ProxyAgent } = await import('../../index.ts')
   const { engine, proxy, target, trust } = plan
-  const options = { engine, fallback: null, replaySafe: false } as const
+  const limits = plan.isVerbose ? NO_LIMITS : {}
+  const options = { engine, fallback: null, replaySafe: false, ...limits } as const
   if (proxy === null) {
     const to = toDialTarget(plan)
     const connect = toConnector(plan, watch, (_asked, signal) =>

@@ -43,8 +43,10 @@ export class Inspection {
   readonly #terminal: Terminal
   readonly #secrets: SecretFilter
   readonly #progress: Progress
-  /** Null with `--json`. */
+  /** Null with `--json` and `--silent`. */
   readonly #report: Report | null
+  /** Shows frames: with `--verbose`, also with `--silent`, as curl does. Null with `--json`. */
+  readonly #log: Report | null
   readonly #dial: DialFacts = toNoFacts()
   readonly #http2: Http2Facts
   /** With `--json -v`; else null. */
@@ -72,6 +74,7 @@ export class Inspection {
     // A body that goes to the terminal is its own progress.
     const isBodyElsewhere = !terminal.isOutputTerminal || (plan.output !== null && plan.output !== '-')
     this.#progress = new Progress(terminal, isBodyElsewhere && !plan.isJson && !plan.isSilent)
+    this.#log = plan.isJson || !plan.isVerbose ? null : new Report(terminal, this.#progress)
     this.#report = plan.isJson || plan.isSilent ? null : new Report(terminal, this.#progress)
     this.#frames = plan.isJson && plan.isVerbose ? [] : null
     this.#http2 = new Http2Facts((frame) => this.#onFrame(frame))
@@ -231,7 +234,7 @@ export class Inspection {
       if (this.#frames.length < MAX_FRAMES) this.#frames.push(details)
       return
     }
-    for (const line of toFrameLines(details)) this.#report?.line(line)
+    for (const line of toFrameLines(details)) this.#log?.line(line)
   }
 
   /** What the frames have told so far, and the request as it was sent. */

@@ -111,7 +111,7 @@ const PARTS = {
     const pairs = { p50: [], p90: [], p99: [] }
     for (let round = 0; round < setting.rounds; round++) {
       const theirs = await latenciesOfH2load(['--rps', '200', '-D', `${setting.seconds}`, url])
-      const { latency } = await load(setting, ['-r', '200', '-D', `${setting.seconds}`, url])
+      const { latency } = await load(setting, ['--rate', '200', '-D', `${setting.seconds}`, url])
       for (const share of /** @type {const} */ (['p50', 'p90', 'p99']))
         pairs[share].push([latency[share], percentile(theirs, shares[share])])
     }
@@ -145,7 +145,7 @@ const PARTS = {
 
   async pause(setting) {
     const { child, url } = await startNghttpd()
-    const running = load(setting, ['-r', '1000', '-m', '5', '-D', `${setting.seconds}`, url])
+    const running = load(setting, ['--rate', '1000', '-m', '5', '-D', `${setting.seconds}`, url])
     await setTimeout(setting.seconds * 250)
     child.kill('SIGSTOP')
     await setTimeout(1_000)
@@ -175,7 +175,7 @@ const PARTS = {
     const [one, two] = [[], []]
     for (let round = 0; round < setting.rounds; round++)
       for (const [index, list] of [one, two].entries())
-        list.push((await load(setting, ['-w', `${index + 1}`, ...args], '0,1')).requestsPerSecond)
+        list.push((await load(setting, ['-t', `${index + 1}`, ...args], '0,1')).requestsPerSecond)
     const closed = once(child, 'close')
     child.stdin?.end()
     await closed

@@ -23,6 +23,9 @@ export interface OptionSpec {
   readonly value?: string
 }
 
+/** Options of curl and h2load that a command doesn't have, and what to use. By their names, with `-` or `--`. */
+export type ForeignOptions = Readonly<Record<string, string>>
+
 /** The options of a command, by their names without `--`. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
@@ -54,11 +57,13 @@ export function isUrlLike(word: string): boolean {
 /**
  * Splits arguments into options and the rest. Behind `--` all are the rest.
  *
+ * @param foreign what the error says of an option that isn't in the table
  * @throws CliError for an option that isn't in the table, or that lacks a value, or has one that it doesn't take
  */
 export function parseOptions<const Specs extends OptionSpecs>(
   args: readonly string[],
   specs: Specs,
+  foreign: ForeignOptions = {},
 ): ParsedArgs<Specs> {
   // No import: it would load more of Node than `dodici --help` does.
   const { tokens } = process.getBuiltinModule('node:util').parseArgs({
@@ -82,7 +87,7 @@ export function parseOptions<const Specs extends OptionSpecs>(
     if (token.kind !== 'option') continue
     const name = nameOf.get(token.name) ?? token.name
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined
-    if (spec === undefined) throw new CliError(toUnknown(token.rawName, specs), EXIT.usage)
+    if (spec === undefined) throw new CliError(toUnknown(token.rawName, specs, foreign), EXIT.usage)
     const value = checkValue(token.rawName, spec, token.value)
     if (typeof value === 'string') given.push([name, value])
     const list = values[name]
@@ -110,14 +115,21 @@ function checkValue(rawName: string, spec: OptionSpec, value: string | undefined
   throw new CliError(`${rawName} needs a value: ${rawName} ${spec.value ?? 'VALUE'}`, EXIT.usage)
 }
 
-function toUnknown(rawName: string, specs: OptionSpecs): string {
+function toUnknown(rawName: string, specs: OptionSpecs, foreign: ForeignOptions): string {
+  if (Object.hasOwn(foreign, rawName)) return `unknown option '${rawName}': ${foreign[rawName]}`
   const names = Object.keys(specs).map((name) => `--${name}`)
-  return toUnknownMessage('option', rawName, names)
+  const aliases = Object.values(specs).flatMap(({ aliases = [] }) => aliases.map((name) => `--${name}`))
+  return toUnknownMessage('option', rawName, names, aliases)
 }
 
-/** Says what isn't known, what may have been meant, and what there is. */
-export function toUnknownMessage(what: string, given: string, known: readonly string[]): string {
-  const nearest = toNearestName(given, known)
+/** Says what isn't known, what may have been meant, and what there is. @param aliases further names, not listed */
+export function toUnknownMessage(
+  what: string,
+  given: string,
+  known: readonly string[],
+  aliases: readonly string[] = [],
+): string {
+  const nearest = toNearestName(given, [...known, ...aliases])
   const hint = nearest === null ? '' : ` Did you mean '${nearest}'?`
   return `unknown ${what} '${given}'.${hint}\nAvailable: ${known.join(', ')}`
 }

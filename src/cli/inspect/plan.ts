@@ -7,6 +7,7 @@
 import type { EngineName } from '../../../types/engine.ts'
 import type { Field } from '../../protocol/inspect/field-blocks.ts'
 import { CliError, EXIT } from '../cli-error.ts'
+import type { ForeignOptions } from '../options.ts'
 import { HELP, parseOptions, toDuration } from '../options.ts'
 import type { Target, TrustOptions } from '../request-options.ts'
 import {
@@ -47,12 +48,15 @@ export const OPTIONS = {
   trailers: { type: 'boolean', help: '' },
   // HTTP/2 is what is spoken in any case.
   http2: { type: 'boolean', help: '' },
+  cert: { ...REQUEST_OPTIONS.cert, short: 'E' },
   resolve: { type: 'string', value: 'HOST:PORT:ADDRESS', multiple: true, help: '' },
   'unix-socket': { type: 'string', value: 'PATH', help: '' },
   proxy: { type: 'string', short: 'x', value: 'URL', help: '' },
   engine: { type: 'string', value: 'wire|node', help: '' },
   timeout: { type: 'string', short: 'm', value: 'DURATION', aliases: ['max-time'], help: '' },
-  fail: { type: 'boolean', short: 'f', help: '' },
+  fail: { type: 'boolean', short: 'f', aliases: ['fail-with-body'], help: '' },
+  // Each piece of a body is written as it comes.
+  'no-buffer': { type: 'boolean', short: 'N', help: '' },
   'write-out': { type: 'string', short: 'w', value: 'FORMAT', help: '' },
   verbose: { type: 'boolean', short: 'v', help: '' },
   silent: { type: 'boolean', short: 's', help: '' },
@@ -62,6 +66,44 @@ export const OPTIONS = {
   'show-secrets': { type: 'boolean', help: '' },
   ...HELP,
 } as const
+
+const ONLY_HTTP2 = 'dodici speaks only HTTP/2'
+const NO_COOKIE_FILES = 'no cookies are kept, -b NAME=VALUE sends some'
+const RANGE = "-H 'range: bytes=0-99' asks for a part"
+const WHOLE_CALL = '--timeout limits the whole call'
+const ONE_CALL = 'a call is made once'
+const WITH_ADDRESS = '--resolve HOST:PORT:ADDRESS chooses the address'
+const QUIET = '--silent shows only errors'
+
+/** curl's everyday options that have another name here, or nothing to do. */
+const FOREIGN: ForeignOptions = {
+  '-0': ONLY_HTTP2,
+  '--http1.0': ONLY_HTTP2,
+  '--http1.1': ONLY_HTTP2,
+  '--http3': ONLY_HTTP2,
+  '-c': NO_COOKIE_FILES,
+  '--cookie-jar': NO_COOKIE_FILES,
+  '-r': RANGE,
+  '--range': RANGE,
+  '-C': RANGE,
+  '--continue-at': RANGE,
+  '-D': '--include shows the header section',
+  '--dump-header': '--include shows the header section',
+  '--oauth2-bearer': "-H 'authorization: Bearer TOKEN' sends it",
+  '--connect-timeout': WHOLE_CALL,
+  '--retry': ONE_CALL,
+  '-4': WITH_ADDRESS,
+  '--ipv4': WITH_ADDRESS,
+  '-6': WITH_ADDRESS,
+  '--ipv6': WITH_ADDRESS,
+  '--connect-to': WITH_ADDRESS,
+  '-U': '--proxy http://USER:PASSWORD@HOST has the credentials',
+  '--proxy-user': '--proxy http://USER:PASSWORD@HOST has the credentials',
+  '--url': 'pass the URL without an option',
+  '-#': QUIET,
+  '--progress-bar': QUIET,
+  '--no-progress-meter': QUIET,
+}
 
 /** 80 columns and 24 lines at most. */
 export const HELP_TEXT = `Connects to an endpoint over HTTP/2, sends a request and reports on both.
@@ -138,11 +180,14 @@ export interface Plan {
  * @throws CliError
  */
 export async function toPlan(args: readonly string[], terminal: Terminal): Promise<Plan | null> {
-  const { given, options, positionals } = parseOptions(args, OPTIONS)
+  const { given, options, positionals } = parseOptions(args, OPTIONS, FOREIGN)
   if (options.help) return null
   const [url, ...rest] = positionals
   if (url === undefined) throw new CliError('a URL is missing', EXIT.usage)
-  if (rest.length > 0) throw new CliError(`takes one URL, not ${positionals.length}`, EXIT.usage)
+  if (rest.length > 0) {
+    const json = options.json ? ', and --json takes no value: -d DATA sends a body' : ''
+    throw new CliError(`takes one URL, not ${positionals.length}${json}`, EXIT.usage)
+  }
   const target = toTarget(url, options.h2c)
   const proxy = options.proxy === undefined ? null : toProxy(options.proxy)
   if (proxy !== null && options.resolve.length > 0) {

@@ -5,9 +5,11 @@
  */
 
 import { lookup } from 'node:dns/promises'
+import { stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { isSystemError } from '../certificates/cache-folder.ts'
 import { CliError, EXIT } from '../cli-error.ts'
+import type { ForeignOptions } from '../options.ts'
 import { HELP, parseOptions, toDuration, toInteger } from '../options.ts'
 import {
   hasField,
@@ -43,8 +45,8 @@ const OPTIONS = {
   streams: { type: 'string', short: 'm', value: 'N', aliases: ['max-concurrent-streams'], help: '' },
   requests: { type: 'string', short: 'n', value: 'N', help: '' },
   duration: { type: 'string', short: 'D', value: 'TIME', help: '' },
-  rate: { type: 'string', short: 'r', value: 'N', help: '' },
-  workers: { type: 'string', short: 'w', value: 'N', help: '' },
+  rate: { type: 'string', value: 'N', help: '' },
+  workers: { type: 'string', value: 'N', help: '' },
   threads: { type: 'string', short: 't', value: 'N', help: '' },
   'warm-up': { type: 'string', value: 'TIME', aliases: ['warm-up-time'], help: '' },
   timeout: { type: 'string', value: 'TIME', help: '' },
@@ -68,6 +70,26 @@ const OPTIONS = {
   ...HELP,
 } as const
 
+const WINDOWS = "the client's windows are fixed"
+
+/** h2load's options that have another name here, or another meaning. */
+const FOREIGN: ForeignOptions = {
+  '-r': "it is new connections per second in h2load; '--rate' is requests per second, of all sessions",
+  '--rps': "'--rate' is requests per second, of all sessions",
+  '-w': WINDOWS,
+  '--window-bits': WINDOWS,
+  '-W': WINDOWS,
+  '--connection-window-bits': WINDOWS,
+  '-T': "'--timeout' limits each request",
+  '-N': "'--timeout' limits each request",
+  '-B': "'--connect-to HOST:PORT' chooses the address",
+  '--base-uri': "'--connect-to HOST:PORT' chooses the address",
+  '--h1': 'dodici speaks only HTTP/2',
+  '-p': 'an http: URL is h2c',
+  '--no-tls-proto': 'an http: URL is h2c',
+  '--log-file': "'--hdr FILE' writes the latencies",
+}
+
 /** 80 columns and 24 lines at most. */
 export const HELP_TEXT = `Sends many requests over HTTP/2 and reports how fast the responses arrive.
 
@@ -77,8 +99,8 @@ Usage: dodici load [OPTIONS] URL...   one origin; the URLs take turns
   -m, --streams N               concurrent requests on each; 100
   -n, --requests N              how many requests
   -D, --duration TIME           how long: 10, 500ms, 2m; 10s without -n
-  -r, --rate N                  N requests per second, at fixed times
-  -w, --workers N, -t, --threads N  threads; 1
+      --rate N                  N requests per second, at fixed times
+  -t, --threads N, --workers N  threads; 1
       --warm-up TIME            send this long before measuring
       --timeout TIME            for each request; 10s
   -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
@@ -118,7 +140,7 @@ export async function readLoadOptions(
   args: readonly string[],
   input: () => AsyncIterable<Uint8Array>,
 ): Promise<LoadOptions | null> {
-  const { options, positionals } = parseOptions(args, OPTIONS)
+  const { options, positionals } = parseOptions(args, OPTIONS, FOREIGN)
   if (options.help) return null
   const words = [...positionals, ...(await readInputFile(options['input-file']))]
   const [target, ...others] = words.map((word) => toTarget(word, options.h2c))
@@ -138,6 +160,7 @@ export async function readLoadOptions(
   const method = toMethod(options.request, options.data !== undefined)
   const amounts = toAmounts(options)
   const trust = await readTrust(options)
+  if (options.data !== undefined) await checkIsNoFile(options.data)
   const body = options.data === undefined ? null : await readData(options.data, input)
   const paths = [target, ...others].map(({ url: { pathname, search } }) => pathname + search)
   const address = await toAddress(url, options['connect-to'], options.resolve)
@@ -253,4 +276,14 @@ function toAmounts(
     timeout: time('timeout') ?? DEFAULT_TIMEOUT,
     warmUp: time('warm-up') ?? 0,
   }
+}
+
+/** h2load's `-d` takes a file: its name as the body of each request would be a mistake that isn't seen. */
+async function checkIsNoFile(data: string): Promise<void> {
+  const isFile = await stat(data).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  if (isFile)
+    throw new CliError(`--data takes DATA, or @FILE: '${data}' is a file, and @${data} sends it`, EXIT.usage)
 }

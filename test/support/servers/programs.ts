@@ -16,6 +16,7 @@ export const PROGRAMS = {
   nghttpx: '--version',
   microsocks: '-h',
   curl: '--version',
+  h2load: '--version',
   openssl: 'version',
   script: '--version',
 } as const

@@ -54,7 +54,7 @@ describe('the program dodici load', () => {
 describe('several workers', () => {
   it('divide sessions, requests and rate', async () => {
     const server = await startFaults()
-    const args = ['-w', '2', '-c', '3', '-n', '1001', '-m', '10', '-r', '20000']
+    const args = ['-t', '2', '-c', '3', '-n', '1001', '-m', '10', '--rate', '20000']
     const { code, stdout, stderr } = await start(['--json', ...args, server.origin]).exit()
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ workers: 2, sessions: 3, responses: 1_001, lostWorkers: [] })
@@ -64,7 +64,7 @@ describe('several workers', () => {
 
   it('of which one has no request end all the same', async () => {
     const { origin } = await startFaults()
-    const { code, stdout } = await start(['--json', '-w', '2', '-c', '2', '-n', '1', origin]).exit()
+    const { code, stdout } = await start(['--json', '-t', '2', '-c', '2', '-n', '1', origin]).exit()
     expect({ code, responses: JSON.parse(stdout).responses }).toEqual({ code: 0, responses: 1 })
   })
 
@@ -76,7 +76,7 @@ describe('several workers', () => {
        if (threadId === 2) parentPort.once('message', () => process.exit(3))`,
     )
     const { code, stdout } = await start(
-      ['--json', '-w', '2', '-c', '2', '-n', '100', server.origin],
+      ['--json', '-t', '2', '-c', '2', '-n', '100', server.origin],
       env,
     ).exit()
     expect(code).toBe(9)
@@ -93,7 +93,7 @@ describe('several workers', () => {
       'never',
       "if (require('node:worker_threads').threadId === 2) setImmediate(() => { throw new Error('no memory') })",
     )
-    const { code, stdout, stderr } = await start(['-w', '2', '-c', '2', server.origin], env).exit()
+    const { code, stdout, stderr } = await start(['-t', '2', '-c', '2', server.origin], env).exit()
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain('dodici load: no memory')
     expect(server.requests.length).toBeLessThanOrEqual(2)
@@ -103,7 +103,7 @@ describe('several workers', () => {
     const server = await startFaults()
     const { origin } = server
     await server.close()
-    const { code, stdout, stderr } = await start(['-w', '2', '-c', '4', origin]).exit()
+    const { code, stdout, stderr } = await start(['-t', '2', '-c', '4', origin]).exit()
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(stderr).toMatch(/^dodici load: Could not connect.*ECONNREFUSED.*\n$/)
   })

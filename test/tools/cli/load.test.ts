@@ -103,7 +103,7 @@ describe('dodici load', () => {
       if (stream.index === 1) await server.waitFor(() => performance.now() - stream.receivedAt > 300)
       stream.respond()
     })
-    const { code, report } = await load('-r', '1000', '-n', '100', '-m', '1', server.origin)
+    const { code, report } = await load('--rate', '1000', '-n', '100', '-m', '1', server.origin)
     expect(code).toBe(0)
     expect(report).toMatchObject({ rate: 1_000, responses: 100, unsent: 0 })
     expect(report.mostWaiting).toBeGreaterThan(90)

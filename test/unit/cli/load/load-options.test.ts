@@ -51,9 +51,9 @@ describe('the options of a load', () => {
       '7',
       '-n',
       '1000',
-      '-w',
+      '-t',
       '2',
-      '-r',
+      '--rate',
       '50',
       '--warm-up',
       '2s',
@@ -128,13 +128,16 @@ describe('the options of a load', () => {
       args: ['-n', '0', 'localhost'],
       message: "--requests takes a whole number from 1 to 1000000000000, not '0'",
     },
-    { args: ['-r', '0.5', 'localhost'], message: "--rate takes a whole number from 1 to 1000000, not '0.5'" },
     {
-      args: ['-w', '65', '-c', '65', 'localhost'],
-      message: "--workers takes a whole number from 1 to 64, not '65'",
+      args: ['--rate', '0.5', 'localhost'],
+      message: "--rate takes a whole number from 1 to 1000000, not '0.5'",
     },
     {
-      args: ['-w', '3', '-c', '2', 'localhost'],
+      args: ['-t', '65', '-c', '65', 'localhost'],
+      message: "--threads takes a whole number from 1 to 64, not '65'",
+    },
+    {
+      args: ['-t', '3', '-c', '2', 'localhost'],
       message: '--workers 3 needs at least as many sessions: --sessions 3 or more, not 2',
     },
     {
@@ -159,7 +162,7 @@ describe('the options of a load', () => {
 
 describe('the jobs of the threads', () => {
   it('together are the load', async () => {
-    const { spec } = await read('-c', '5', '-n', '11', '-w', '3', '-r', '300', 'localhost')
+    const { spec } = await read('-c', '5', '-n', '11', '-t', '3', '--rate', '300', 'localhost')
     const jobs = toJobs(spec)
     expect(jobs.map(({ sessions }) => sessions)).toEqual([2, 2, 1])
     expect(jobs.map(({ requests }) => requests)).toEqual([4, 4, 3])

@@ -98,7 +98,7 @@ const EVERYTHING = ['everything.ts', 'testing.ts', 'testing-cjs.cts']
 const UNDICIS = ['undici-8', 'undici', 'undici-6']
 
 /** What a program begins with that imports `request` alone: bytes, minified, of the file that holds it. */
-const MAX_REQUEST = 186_000
+const MAX_REQUEST = 190_000
 /** The same of `errors`. */
 const MAX_ERRORS = 5_000
 

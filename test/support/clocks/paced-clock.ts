@@ -1,5 +1,8 @@
 import type { Alarm, Clock, OnAlarm } from '../../../src/core/clock.ts'
 
+/** Node takes a longer delay for one of 1 ms. */
+const MAX_DELAY = 2 ** 31 - 1
+
 /**
  * A real clock on which time passes faster, for whole clients, over real sockets, whose pauses take seconds; or slower, where a pause of
  * a busy machine must not pass for one of a peer. A test puts it in the place of `systemClock` by `vi.mock()`.
@@ -18,6 +21,8 @@ export class PacedClock implements Clock {
   }
 
   after(delay: number, callback: OnAlarm): Alarm {
-    return this.#clock.after(delay / this.#factor, (rungAt) => callback(rungAt * this.#factor))
+    return this.#clock.after(Math.min(delay / this.#factor, MAX_DELAY), (rungAt) =>
+      callback(rungAt * this.#factor),
+    )
   }
 }

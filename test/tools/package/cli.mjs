@@ -16,7 +16,7 @@ async function play(command, path) {
   let text = ''
   for await (const line of createInterface(server.stdout)) {
     text += `${line}\n`
-    if (line.startsWith('Ctrl-C')) break
+    if (line.includes('Ctrl-C')) break
   }
   const [plain, secure] = text.match(/https?:\/\/localhost:\d+/g)
   const [, caPath] = text.match(/NODE_EXTRA_CA_CERTS=(\S+)/)

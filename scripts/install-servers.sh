@@ -101,6 +101,6 @@ done
 # So is x/net, which is old on purpose.
 (cd test/interop/xnet-2022 && go mod download && go build -ldflags='-s -w' -o /dev/null .) || fail 'go cannot build the server of x/net'
 # The chaos soak leaves its Go server out, aloud, where this Go is too old for it: it takes Go 1.24 or later.
-go build -o /dev/null ./scripts/soak/chaos/echo.go || echo 'this go cannot build the server of the chaos soak'
+go build -o /dev/null ./scripts/soak/echo.go || echo 'this go cannot build the server of the chaos soak'
 # The benchmarks leave their Go client out, and say so, where this Go is too old for it.
 go build -o /dev/null ./bench/e2e/clients/go/main.go || echo 'this go cannot build the client of the benchmarks'

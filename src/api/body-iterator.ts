@@ -42,6 +42,15 @@ export async function* iterate<T>(readable: Readable): AsyncGenerator<T, undefin
   } finally {
     stopListening()
     readable.off('readable', onNews)
-    readable.destroy()
+    if (readable.destroyed || readable.readableEnded) readable.destroy()
+    else leave(readable)
   }
+}
+
+/** The loop was left before the end. The stream fails as it does by Node's iterator, and no listener is needed. */
+function leave(readable: Readable): void {
+  const error = new Error('The operation was aborted')
+  error.name = 'AbortError'
+  readable.on('error', noop)
+  readable.destroy(Object.assign(error, { code: 'ABORT_ERR' }))
 }

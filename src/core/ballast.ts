@@ -15,10 +15,10 @@ const ballast: { weight: readonly unknown[] } = { weight: [] }
 /**
  * Makes garbage of the size of a piece, so that scavenges come as often as bodies need them.
  *
- * A scavenge frees young Buffers at a low cost. V8 starts one when the young generation is full, but there a Buffer counts
- * with the 200 bytes of its objects, whatever its size. A client that makes little other garbage gets to 64 MiB of memory
- * outside the heap first, and then V8 starts a full collection, at ten times the cost: that was a third of a download.
- * With a body's size on the heap, the young generation (16 or 32 MiB) is full before that.
+ * A scavenge frees young Buffers at a low cost. V8 starts one when the young generation is full, but a Buffer counts
+ * there with the 200 bytes of its objects, whatever its size. A client that makes little other garbage reaches 64 MiB
+ * of memory outside the heap first. Then V8 starts a full collection, at ten times the cost: that was a third of a
+ * download. With a body's size on the heap, the young generation (16 or 32 MiB) is full before that.
  *
  * @param bytes of the piece
  * @see docs/internals/node-streams.md

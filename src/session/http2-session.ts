@@ -177,7 +177,8 @@ export class Http2Session
     const isTrusted = this.#keepalive?.isTrusted !== false
     const capacity = this.requests < this.#maxRequests ? this.#streams.canTake() : 'full'
     if (isTrusted && capacity === 'yes' && connection.canTake) {
-      if (need !== 'any' && this.isShut()) return 'full'
+      // The credit of a stream that has just ended is under way, or the watch retires the session within a second.
+      if (need !== 'any' && this.isShut()) return 'soon'
       return this.#meets(need) ? 'yes' : 'soon'
     }
     if (connection.isDestroyed && !connection.isDestroyedByUs) return 'lost'

@@ -100,9 +100,10 @@ export type SessionNeed = 'any' | 'upload' | 'settled' | 'settled-or-idle'
  *
  * - `yes`: `open()` may be called now
  * - `soon`: the session tells when it has room, and no other one is called for. It connects, its peer hasn't told its
- *   limit or asks for no streams at all, or the place of a reset stream is about to be free
- * - `full`: the peer's limit, which is known and above 0, is used up, or its number of requests, or, for a call with a
- *   body, the connection's send window ({@link Session.isShut}): another session may be opened
+ *   limit or asks for no streams at all, the place of a reset stream is about to be free, or, for a call with a body,
+ *   the connection's send window is used up ({@link Session.isShut})
+ * - `full`: the peer's limit, which is known and above 0, is used up, or its number of requests: another session may
+ *   be opened
  * - `stale`: it was idle for long, or may be lost: `verify()` sends the PING that has to come back first
  * - `lost`: its connection is gone, and the engine hasn't told: `destroyIfLost()`
  * - `never`: it takes no more calls

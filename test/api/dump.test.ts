@@ -32,7 +32,7 @@ describe('dump()', () => {
     expect([body.closed, body.bodyUsed]).toEqual([true, true])
     expect(getEventListeners(signal, 'abort')).toEqual([])
     await expect.poll(() => client.stats).toMatchObject({ running: 0 })
-    await expect(body.text()).rejects.toThrow('read already')
+    await expect(body.text()).rejects.toThrow('already been read')
   })
 
   it('is rejected with the reason of its signal, and resets the stream', async () => {

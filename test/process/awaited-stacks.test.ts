@@ -119,7 +119,7 @@ describe.each(ENGINES)('an uncaught error, engine %s', (engine) => {
   })
 
   it.each([
-    ['a body that is no JSON', '/html', 'json', /^SyntaxError: The body of the response .* isn't JSON/m],
+    ['a body that is no JSON', '/html', 'json', /^SyntaxError: The response body from .* isn't JSON/m],
     ['a body that is cut short', '/cut', 'text', /^StreamError: The stream was reset/m],
   ])('of a body: %s leads to the caller', async (_what, path, method, said) => {
     const url = `http://localhost:${ports.http2}${path}`

@@ -35,7 +35,7 @@ const FOREIGN = {
 }
 
 /** No code may see the Agent that undici has put there for a moment. */
-const OR_NONE = /^served$|^NotSupportedError: HTTP\/1\.1 is needed/
+const OR_NONE = /^served$|^NotSupportedError: This request needs HTTP\/1\.1/
 
 describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => {
   it.each(Object.entries(FOREIGN))('%s, install() finds a fallback nevertheless', async (_what, made) => {

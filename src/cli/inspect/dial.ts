@@ -26,7 +26,7 @@ export interface DialTarget {
   /** A path in place of an address; null for none. */
   readonly unixSocket: string | null
   readonly trust: TrustOptions
-  /** That of `trust`. Made ahead of the connection: to read all certificates of a system takes longer than a handshake. */
+  /** Of `trust`. Made ahead of the connection: reading a system's certificates takes longer than a handshake. */
   readonly secureContext: SecureContext | undefined
 }
 

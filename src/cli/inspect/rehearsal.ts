@@ -23,7 +23,7 @@ import { NO_UPLOAD } from './upload.ts'
 /** SETTINGS with MAX_CONCURRENT_STREAMS 100, and the acknowledgment of the client's. */
 const SETTINGS = Buffer.from('000006040000000000000300000064000000040100000000', 'hex')
 
-/** HEADERS of stream 1: `:status: 200`, and two fields of RFC 7541, appendix C.6.1. DATA that ends the stream: `ok\n`. */
+/** HEADERS of stream 1: `:status: 200`, and two fields of RFC 7541, C.6.1. DATA that ends the stream: `ok\n`. */
 const RESPONSE = Buffer.from(
   '0000200104000000018858' +
     '85aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff0000030001000000016f6b0a',

@@ -63,10 +63,12 @@ function isWithoutAddress(error: unknown): boolean {
 
 function toMessage(error: NodeJS.ErrnoException, port: number, option: string): string {
   if (error.code === 'EADDRINUSE') {
-    return `port ${port} of the loopback interface is taken: choose another with ${option} PORT, or any with ${option} 0`
+    const choice = `choose another with ${option} PORT, or any with ${option} 0`
+    return `port ${port} of the loopback interface is taken: ${choice}`
   }
   if (error.code === 'EACCES') {
-    return `port ${port} isn't allowed for this user: choose one from 1024 up with ${option} PORT, or any with ${option} 0`
+    const choice = `choose one from 1024 up with ${option} PORT, or any with ${option} 0`
+    return `port ${port} isn't allowed for this user: ${choice}`
   }
   return `can't listen on port ${port}: ${error.message}`
 }

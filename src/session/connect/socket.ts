@@ -121,8 +121,8 @@ function toHandle(socket: object): SocketHandle | null {
 }
 
 /**
- * The mark of a Duplex over which node:http2 may run all the same. A registered symbol: in the package, the command line
- * has a copy of this file.
+ * The mark of a Duplex over which node:http2 may run all the same. A registered symbol: in the package, the command
+ * line has a copy of this file.
  */
 const kPermitted = Symbol.for('dodici.permitNodeEngine')
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ClientHttp2Session } from 'node:http2'
+import type { ClientHttp2Session, SessionState } from 'node:http2'
 import { LEAST_ROOM } from '../../protocol/upload-queue.ts'
 
 /** The body of an open stream. */
@@ -56,8 +56,9 @@ export class NodeSendWindow {
 
   /** @returns the window now, in bytes; Infinity where it isn't known */
   #look(): number {
-    // Nothing is known of a session that is destroyed.
-    const { remoteWindowSize: window = Number.POSITIVE_INFINITY } = this.#http2.state
+    // A session that is destroyed has an empty state, or none on Bun.
+    const state: SessionState | null = this.#http2.state
+    const window = state?.remoteWindowSize ?? Number.POSITIVE_INFINITY
     if (window === Number.POSITIVE_INFINITY) return window
     if (window > this.#whole) this.#whole = window
     this.#lost = Math.min(this.#lost, this.#whole - window)

@@ -162,7 +162,7 @@ describe('the decoder', () => {
     it('takes 1337 in a prefix of five bits', () => {
       const decoder = startDecoder(1_337)
       expect(decode(decoder, '3f9a0a')).toEqual([])
-      expect(() => decode(startDecoder(1_336), '3f9a0a')).toThrow('updated to 1337 bytes')
+      expect(() => decode(startDecoder(1_336), '3f9a0a')).toThrow('dynamic table to 1337 bytes')
     })
 
     it('takes 42 at an octet boundary', () => {

@@ -12,7 +12,7 @@ describe('bench/load.mjs', () => {
     const heads = [...stdout.matchAll(/^\| (\w+) \| \|$/gm)].map(([, part]) => part)
     expect(heads).toEqual(['h2load', 'delay', 'pause', 'workers'])
     const rows = stdout.split('\n').filter((line) => /^\| .+ \| .*\d.* \|$/.test(line))
-    expect(rows).toHaveLength(3 + 4 + 4 + 3)
+    expect(rows).toHaveLength(3 + 11 + 4 + 3)
     expect(stdout).not.toContain('NaN')
   })
 

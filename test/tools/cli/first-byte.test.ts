@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { CliError, EXIT } from '../../../src/cli/cli-error.ts'
 import { toPlan } from '../../../src/cli/inspect/plan.ts'
 import { rehearse } from '../../../src/cli/inspect/rehearsal.ts'
@@ -134,7 +135,7 @@ describe.skipIf(lacks('curl'))('beside curl', () => {
   it('has the same stamps, in the same order', async () => {
     const url = `${serve.secure}/headers`
     const args = ['-s', '--cacert', serve.caPath, '-o', '/dev/null', '-w', format, url]
-    const curl = await promisify(execFile)('curl', args)
+    const curl = await promisify(execFile)('curl', args, { env: PROGRAM_ENV })
     const own = await promisify(execFile)(process.execPath, [CLI, ...args])
     for (const { stdout } of [curl, own]) {
       const times = stdout.split(' ').map(Number)

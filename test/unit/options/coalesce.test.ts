@@ -38,7 +38,7 @@ describe('the coalesce option', () => {
     ],
     [{ origins: true }, /^Invalid coalesce\.origins: /],
     [{ skipDns: 1 }, /^Invalid coalesce\.skipDns: /],
-    [{ origins: 'dns', skipDns: true }, /^Invalid coalesce\.skipDns: got true, expected false where/],
+    [{ origins: 'dns', skipDns: true }, /^Invalid coalesce\.skipDns: got true, expected false when/],
   ])('refuses %j', (value, message) => {
     expect(() => toRules(value)).toThrow(message)
   })

@@ -169,7 +169,11 @@ describe('the files', () => {
   })
 
   it.each([
-    { what: 'the key of the authority is damaged', name: 'ca-key.pem', message: 'holds no usable private key' },
+    {
+      what: 'the key of the authority is damaged',
+      name: 'ca-key.pem',
+      message: 'holds no usable private key',
+    },
     {
       what: 'others can read the key of the authority',
       name: 'ca-key.pem',

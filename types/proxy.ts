@@ -68,7 +68,7 @@ export interface ProxyAgentOptions extends Omit<AgentOptions, keyof ProxyOptions
   uri: string | URL
 }
 
-/** `Socks5ProxyAgent` options: those of a `ProxyAgent`, without the ones for HTTP proxies. */
+/** `Socks5ProxyAgent` options: the `ProxyAgent` options that don't concern HTTP proxies. */
 export interface Socks5ProxyAgentOptions
   extends Omit<ProxyAgentOptions, 'uri' | 'token' | 'auth' | 'headers' | 'clientFactory' | 'proxyTunnel'> {}
 

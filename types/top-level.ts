@@ -19,7 +19,7 @@ import type {
   UpgradeData,
 } from './response.ts'
 
-/** Options of the top-level functions, in addition to those of the method with the same name. */
+/** What a top-level function accepts in addition to the options of the method with the same name. */
 export interface TopLevelOptions {
   /**
    * The dispatcher that sends the request. `null`: the global dispatcher.
@@ -42,7 +42,7 @@ export type RequestUrl = string | URL | UrlObject
 /** The options of the method with the same name, all optional: the URL has the origin and the path. */
 type TopLevel<TOptions> = TopLevelOptions & Partial<TOptions>
 
-/** One argument for both the URL, in undici's parts or those of `url.format()`, and the options. */
+/** The options together with the URL, whose parts have undici's names or the names that `url.format()` uses. */
 export type RequestTarget<TOptions> = Omit<UrlObject, 'query'> &
   Omit<TopLevel<TOptions>, 'origin'> & {
     /**

@@ -4,7 +4,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { IncomingHttpHeaders } from './headers.ts'
 import type { ClientStats, PoolStats } from './stats.ts'
 
-/** One upstream of an `UpstreamPool`, with its own options, which override those of the `UpstreamPool`. */
+/** One upstream of an `UpstreamPool`. Its options override the pool's. */
 export interface UpstreamInit extends PoolOptions {
   /** An `http:` or `https:` URL without path, query, fragment or credentials. */
   origin: string | URL

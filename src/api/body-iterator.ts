@@ -42,12 +42,14 @@ export async function* iterate<T>(readable: Readable): AsyncGenerator<T, undefin
   } finally {
     stopListening()
     readable.off('readable', onNews)
-    if (readable.destroyed || readable.readableEnded) readable.destroy()
-    else leave(readable)
+    if (failure === undefined && !readable.destroyed) leave(readable)
   }
 }
 
-/** The loop was left before the end. The stream fails as it does by Node's iterator, and no listener is needed. */
+/**
+ * The loop was left before the end. The stream fails as it does with Node's iterator, and no listener is needed. One
+ * that was read to its end destroys itself; a Duplex may still be written to.
+ */
 function leave(readable: Readable): void {
   const error = new Error('The operation was aborted')
   error.name = 'AbortError'

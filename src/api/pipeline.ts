@@ -81,7 +81,7 @@ class PipelineDuplex extends Duplex {
     return chunk
   }
 
-  /** What the handler's stream gives, as from any Duplex. The duplex is destroyed when the loop is left. */
+  /** What the handler's stream gives. The duplex is destroyed when the loop is left before the end, as on undici. */
   override [Symbol.asyncIterator](): AsyncGenerator<unknown, undefined, undefined> {
     return iterate(this)
   }

@@ -30,6 +30,9 @@ const PATIENCE = 1_000
 /** How often it is looked whether the window has opened: node:http2 tells of no WINDOW_UPDATE. Milliseconds. */
 const LOOK_INTERVAL = 50
 
+/** The same of a session that takes no more calls, and on which none is stuck: it may live as long as a stream does. */
+const IDLE_INTERVAL = 1_000
+
 /**
  * How long calls whose bodies are stuck may still wait once the peer, by the ACK of a PING, has shown that it reads: it
  * knows by then that the streams have ended. Milliseconds.
@@ -106,8 +109,9 @@ export class SendWindowWatch implements Timed {
       return
     }
     const now = this.#deadlines.now()
-    this.#deadlines.set(this, now + LOOK_INTERVAL, now)
     const state = this.#state
+    const isIdle = state.name === 'shut' && !this.#owner.hasStuckUploads
+    this.#deadlines.set(this, now + (isIdle ? IDLE_INTERVAL : LOOK_INTERVAL), now)
     switch (state.name) {
       case 'doubted':
         if (now - state.since < PATIENCE) break
@@ -115,7 +119,7 @@ export class SendWindowWatch implements Timed {
         this.#owner.onSendWindowShut()
         break
       case 'shut':
-        if (this.#owner.hasStuckUploads) this.#probe(now)
+        if (!isIdle) this.#probe(now)
         break
       case 'proven':
         if (now - state.since >= STUCK_LIMIT) this.#owner.onUploadsStuck()

@@ -1,6 +1,6 @@
 /**
- * The declarations of `dodici/undici`: those of the undici that was found, and Dodici's or Node's beside them where
- * the name is theirs. The build copies this file: it has declarations alone.
+ * The declarations of `dodici/undici`: the installed undici's, and Dodici's or Node's where the name is theirs. The
+ * build copies this file: it has declarations alone.
  *
  * @module
  */

@@ -133,7 +133,7 @@ describe('a body of request() that is reset', () => {
   it('when its reader stops early › closes without the error of the reset', async () => {
     const { body } = await get(4)
     for await (const _chunk of body) break
-    // By Node's own iterator.
+    // As by Node's own iterator.
     expect([body.destroyed, body.errored?.name]).toEqual([true, 'AbortError'])
   })
 

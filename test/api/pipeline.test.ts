@@ -277,6 +277,32 @@ describe('pipeline()', () => {
     })
   })
 
+  it('can be written on once a loop has read the whole response, as on undici', async () => {
+    const server = await startServer((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.end('enough')
+    })
+    const duplex = connect(server).pipeline(PUT, ({ body }) => body)
+    duplex.write('one')
+    let text = ''
+    for await (const piece of duplex) text += piece
+    expect([text, duplex.destroyed, duplex.errored]).toEqual(['enough', false, null])
+    const closed = once(duplex, 'close')
+    duplex.end('two')
+    await closed
+    expect(duplex.errored).toBe(null)
+  })
+
+  it('fails as by Node when a loop is left before the end', async () => {
+    const duplex = connect(await startServer(echo)).pipeline(PUT, ({ body }) => body)
+    duplex.write('one')
+    for await (const _piece of duplex) break
+    expect([duplex.destroyed, duplex.errored]).toMatchObject([
+      true,
+      { name: 'AbortError', code: 'ABORT_ERR' },
+    ])
+  })
+
   it('holds a response back that is not read', async () => {
     let written = 0
     const { server } = await startWatched((stream) => {

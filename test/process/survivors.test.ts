@@ -4,12 +4,8 @@
  * docs/internals/node-streams.md. The code isn't optimized here, since TurboFan takes some of these functions away.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { bundle } from '../support/clients/bundled.ts'
 
 const IS_NODE_20 = process.versions.node.startsWith('20.')
 
@@ -28,30 +24,16 @@ const MOST: readonly (readonly [name: string, on20: number, later: number])[] = 
   ['fetch() with an AbortSignal', 2_600, 400],
 ]
 
-let folder = ''
+const toPath = bundle({ survivors: new URL('children/survivors.ts', import.meta.url) }, true)
 let survivors: Readonly<Record<string, number>> = {}
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dodici-survivors-'))
-  const outfile = join(folder, 'survivors.mjs')
-  await build({
-    entryPoints: [fileURLToPath(new URL('children/survivors.ts', import.meta.url))],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    // As in the package: a constant that is used once is moved to its place.
-    minifySyntax: true,
-  })
-  const out = execFileSync(process.execPath, ['--no-opt', '--expose-gc', outfile], {
+beforeAll(() => {
+  const out = execFileSync(process.execPath, ['--no-opt', '--expose-gc', toPath('survivors')], {
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '' },
   })
   survivors = JSON.parse(out).survivors
 })
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('a call that is over', () => {
   it('was measured in each way', () => {

@@ -172,6 +172,24 @@ describe.each(
     expect(peer.ledger.at(-1)).toBe('1/1 POST /up')
   })
 
+  it('when another session is open › leaves the uploads to it at once', async () => {
+    const scene = await start({ connections: 2 }, toScript({ maxConcurrentStreams: 1 }))
+    const { peer, harness, clock, connection } = scene
+    const slow = ask(harness, 'GET /slow')
+    await peer.waitFor(() => peer.requests.some(({ path }) => path === '/slow'))
+    await ask(harness, 'GET /get/beside').settled
+    expect(peer.connections).toHaveLength(2)
+    void peer.request('/slow').respond('late')
+    await slow.settled
+    await leak(scene, WINDOW)
+    const index = peer.request(`/early/${WINDOW}`).connection === connection ? 1 : 0
+    const before = clock.now()
+    const upload = ask(harness, 'POST /up', { body: LARGE })
+    await upload.settled
+    expect([toOutcome(upload), clock.now()]).toEqual(['POST /up', before])
+    expect(peer.ledger.at(-1)).toMatch(new RegExp(`^${index}/.* POST /up$`))
+  })
+
   it('when another session may be opened › opens it when the second is over, and no sooner', async () => {
     const scene = await start({ connections: 2 })
     const { peer, harness } = scene

@@ -11,7 +11,7 @@ import { LEAST_ROOM } from '../../protocol/upload-queue.ts'
 export interface OpenUpload {
   /** Bytes that were given to node. */
   readonly written: number
-  /** Those of them that node has certainly sent. */
+  /** How many of them node has certainly sent. */
   readonly flushed: number
 }
 

@@ -11,9 +11,10 @@ import { afterAll, beforeAll } from 'vitest'
  * Bundles files into a folder that is there for the tests of the file that asks.
  *
  * @param entryPoints by the name of what each becomes, without `.mjs`
+ * @param minifySyntax as in the package: a constant that is used once is moved to its place, what has no effect is left out
  * @returns where that is; before the tests it isn't there yet
  */
-export function bundle(entryPoints: Record<string, URL>): (name: string) => string {
+export function bundle(entryPoints: Record<string, URL>, minifySyntax = false): (name: string) => string {
   let folder = ''
 
   beforeAll(async () => {
@@ -27,6 +28,7 @@ export function bundle(entryPoints: Record<string, URL>): (name: string) => stri
       format: 'esm',
       platform: 'node',
       target: 'node20',
+      minifySyntax,
     })
   })
 

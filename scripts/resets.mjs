@@ -57,7 +57,9 @@ await runMain(async () => {
   const name = 'dodici'
   const dodici = await import(name)
   const origin = await startOrigin()
-  console.log('| server | at once, no response | at once, in a response | engine `node` | engine `wire` |')
+  console.log(
+    '| server | no budget, before responses | no budget, during responses | engine `node` | engine `wire` |',
+  )
   console.log('| --- | --- | --- | --- | --- |')
   for (const name of names) {
     try {

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import * as grpc from '@grpc/grpc-js'
+import { AxiosError } from 'axios'
 import { Options as GotOptions } from 'got'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -152,25 +153,42 @@ describe.each(PAGES)('docs/%s', (page) => {
   })
 })
 
-/** The members of the interfaces, and of the type aliases, with one of these names. */
+const isMember = (
+  node: ts.Node,
+): node is (ts.TypeElement & { name: ts.PropertyName }) | (ts.ClassElement & { name: ts.PropertyName }) =>
+  ts.isPropertySignature(node) ||
+  ts.isMethodSignature(node) ||
+  ts.isPropertyDeclaration(node) ||
+  ts.isMethodDeclaration(node) ||
+  ts.isGetAccessor(node)
+
+/** The members of the interfaces, the classes and the type aliases with one of these names. */
 function toMembers(file: string, ...names: string[]): string[] {
   const source = ts.createSourceFile(file, readFileSync(join(root, 'node_modules', file), 'utf8'), 99, true)
   const members: string[] = []
   const visit = (node: ts.Node): void => {
-    const isNamed = ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)
-    if (isNamed && names.includes(node.name.text)) collect(node)
+    const isNamed =
+      ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)
+    if (isNamed && names.includes(node.name?.text ?? '')) collect(node)
     ts.forEachChild(node, visit)
   }
   const collect = (node: ts.Node): void => {
-    if (ts.isPropertySignature(node) || ts.isMethodSignature(node))
-      members.push(node.name.getText().replaceAll(/^['"]|['"]$/g, ''))
+    if (isMember(node)) members.push(node.name.getText().replaceAll(/^['"]|['"]$/g, ''))
     else ts.forEachChild(node, collect)
   }
   visit(source)
   return [...new Set(members)]
 }
 
+/** The classes that a file declares. */
+function toClasses(file: string): string[] {
+  const text = readFileSync(join(root, 'node_modules', file), 'utf8')
+  return [...text.matchAll(/^ *export (?:declare )?class (\w+)/gm)].map(([, name = '']) => name)
+}
+
 const CONNECT = '@connectrpc/connect-node/dist/esm'
+const GRPC = '@grpc/grpc-js/build/src'
+const GOT = 'got/dist/source/core'
 const UNDICIS = ['undici-types-6', 'undici-types-7', 'undici-types-8']
 const toGot = (): string[] => {
   const options = new GotOptions()
@@ -185,13 +203,43 @@ const toGot = (): string[] => {
 
 /** Which section of a page is the map of which client, and what it has to name. */
 const MAPS: readonly (readonly [page: string, section: string, toNames: () => string[]])[] = [
-  ['migrating-axios.md', 'Options', () => toMembers('axios/index.d.ts', 'AxiosRequestConfig')],
-  ['migrating-got.md', 'From got', toGot],
-  ['migrating-got.md', 'From ky', () => toMembers('ky/distribution/types/options.d.ts', 'KyOptions')],
+  [
+    'migrating-axios.md',
+    'Options',
+    () => [
+      ...toMembers('axios/index.d.ts', 'AxiosRequestConfig', 'AxiosProxyConfig', 'TransitionalOptions'),
+      ...toMembers('axios/index.d.ts', 'AxiosResponse'),
+      ...Object.values(AxiosError).filter((value) => typeof value === 'string'),
+    ],
+  ],
+  [
+    'migrating-got.md',
+    'From got',
+    () => [
+      ...toGot(),
+      ...toMembers(`${GOT}/options.d.ts`, 'HttpsOptions', 'PaginationOptions', 'CacheOptions'),
+      ...toMembers(`${GOT}/response.d.ts`, 'PlainResponse', 'Response'),
+      ...['errors', 'response'].flatMap((file) => toClasses(`${GOT}/${file}.d.ts`)),
+    ],
+  ],
+  [
+    'migrating-got.md',
+    'From ky',
+    () => [
+      ...toMembers('ky/distribution/types/options.d.ts', 'KyOptions'),
+      ...toMembers('ky/distribution/types/retry.d.ts', 'RetryOptions'),
+      ...toMembers('ky/distribution/types/hooks.d.ts', 'Hooks'),
+    ],
+  ],
   [
     'migrating-grpc.md',
     'From grpc-js',
-    () => toMembers('@grpc/grpc-js/build/src/channel-options.d.ts', 'ChannelOptions'),
+    () => [
+      ...toMembers(`${GRPC}/channel-options.d.ts`, 'ChannelOptions'),
+      ...toMembers(`${GRPC}/client.d.ts`, 'CallOptions', 'ClientOptions'),
+      ...toMembers(`${GRPC}/call.d.ts`, 'SurfaceCall'),
+      ...toMembers(`${GRPC}/channel.d.ts`, 'Channel'),
+    ],
   ],
   [
     'migrating-grpc.md',
@@ -228,7 +276,14 @@ const MAPS: readonly (readonly [page: string, section: string, toNames: () => st
     () =>
       UNDICIS.flatMap((types) => [
         ...['client', 'pool', 'agent'].flatMap((file) => toMembers(`${types}/${file}.d.ts`, 'Options')),
-        ...toMembers(`${types}/dispatcher.d.ts`, 'DispatchOptions', 'RequestOptions'),
+        ...toMembers(`${types}/dispatcher.d.ts`, 'DispatchOptions', 'RequestOptions', 'ConnectOptions'),
+        ...toMembers(`${types}/dispatcher.d.ts`, 'UpgradeOptions', 'PipelineOptions', 'BodyMixin'),
+        ...toMembers(`${types}/dispatcher.d.ts`, 'DispatchHandler', 'DispatchHandlers', 'DispatchController'),
+        ...['proxy-agent', 'env-http-proxy-agent'].flatMap((file) =>
+          toMembers(`${types}/${file}.d.ts`, 'Options'),
+        ),
+        ...toMembers(`${types}/connector.d.ts`, 'BuildOptions'),
+        ...toClasses(`${types}/errors.d.ts`),
       ]),
   ],
   ['migrating.md', "From Node's fetch", () => toMembers('undici-types-7/fetch.d.ts', 'RequestInit')],

@@ -1,9 +1,11 @@
-// Each case is run in a process of its own, with each version of undici that has what it is about.
+// The cases that CASES names, each with its addresses, with a version of undici that has what they are about.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import * as undici from 'dodici/undici'
 
-const { ORIGIN, PLAIN, WS, CA, CASE } = process.env
+const { CA, CASES } = process.env
+/** The servers of the case that runs. */
+let [ORIGIN, PLAIN, WS] = []
 const { Agent, Client, Dispatcher, errors, Pool, request } = undici
 const connect = { ca: CA }
 
@@ -370,5 +372,12 @@ const cases = {
   },
 }
 
-await cases[CASE]()
-console.log('passed')
+for (const { name, ...addresses } of JSON.parse(CASES)) {
+  ;({ ORIGIN, PLAIN, WS } = addresses)
+  try {
+    await cases[name]()
+    console.log(`${name} passed`)
+  } catch (error) {
+    console.log(`${name} failed: ${error.stack}`)
+  }
+}

@@ -7,7 +7,8 @@ import type { Duplex } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { listen } from '../../support/servers/listen.ts'
 import { toCertificate } from '../../support/servers/server.ts'
-import { LOADABLE, makeProject, run } from './rig.ts'
+import type { Version } from './rig.ts'
+import { makeProject, PLAYED, run } from './rig.ts'
 
 /** What makes the dispatchers of origins, or the client of the proxy. */
 const FACTORIES = `
@@ -47,7 +48,7 @@ interface Seen {
   readonly asked: string[]
 }
 
-async function play(program: string, version: (typeof LOADABLE)[number]): Promise<Seen> {
+async function play(program: string, version: Version): Promise<Seen> {
   const { private: key, cert } = await toCertificate()
   const asked = new Set<string>()
   const secure = await listen(
@@ -87,7 +88,7 @@ async function play(program: string, version: (typeof LOADABLE)[number]): Promis
   return { printed: stdout.trimEnd().split('\n'), asked: [...asked].sort() }
 }
 
-describe.each(LOADABLE)('over %s', (version) => {
+describe.each(PLAYED)('over %s', (version) => {
   it.each([
     'ProxyAgent',
     'EnvHttpProxyAgent',

@@ -48,12 +48,22 @@ function findPaleText(element) {
 function isShown(element) {
   const { width, height } = element.getBoundingClientRect()
   if (width <= 1 || height <= 1) return false
-  const { visibility } = getComputedStyle(element)
-  if (visibility !== 'visible') return false
-  // What is shown only while the pointer is over it.
-  for (let at = /** @type {Element | null} */ (element); at !== null; at = at.parentElement)
-    if (Number(getComputedStyle(at).opacity) < 0.1) return false
-  return true
+  return getComputedStyle(element).visibility === 'visible' && isOpaque(element)
+}
+
+/** What was found of an element, which the elements within it ask for, too. @type {Map<Element, boolean>} */
+const opaque = new Map()
+/** @type {Map<Element, number[]>} */
+const grounds = new Map()
+
+/** Not so what is shown only while the pointer is over it. @param {Element | null} element @returns {boolean} */
+function isOpaque(element) {
+  if (element === null) return true
+  const known =
+    opaque.get(element) ??
+    (Number(getComputedStyle(element).opacity) >= 0.1 && isOpaque(element.parentElement))
+  opaque.set(element, known)
+  return known
 }
 
 /**
@@ -64,8 +74,10 @@ function isShown(element) {
  */
 function toGround(element) {
   if (element === null) return [255, 255, 255, 1]
-  const own = toChannels(getComputedStyle(element).backgroundColor)
-  return own[3] === 1 ? own : over(own, toGround(element.parentElement))
+  const own = grounds.get(element) ?? toChannels(getComputedStyle(element).backgroundColor)
+  const ground = own[3] === 1 ? own : over(own, toGround(element.parentElement))
+  grounds.set(element, ground)
+  return ground
 }
 
 /**

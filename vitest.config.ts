@@ -26,18 +26,24 @@ if (scope === undefined) throw new TypeError(`TEST_SCOPE is one of ${SCOPES.slic
 const isSample = scope === 'sample'
 
 /**
- * With TEST_SCOPE=line, and with `sample`, what needs no second line of Node is left out: how src/ is built, what bundlers make of dist/, and what
- * measures a heap to a few KB, which plays the newest line by itself. `.ci/run` asks for that on each line but the default one. (Vitest's option `--exclude` doesn't
- * reach projects that have an `exclude` of their own.)
+ * With TEST_SCOPE=line, and with `sample`, what needs no second line of Node is left out: what asks nothing of Node, how src/ is built, what bundlers
+ * make of dist/, and what measures a heap to a few KB, which plays the newest line by itself. `.ci/run` asks for that on each line but the default one;
+ * on the newest one, the nightly run has it once more. (Vitest's option `--exclude` doesn't reach projects that have an `exclude` of their own.)
  */
 const isLine = isSample || scope === 'line'
 const ONCE = [
-  'test/unit/layers.test.ts',
-  'test/process/{faults,kept-memory}.test.ts',
+  // Frames, HPACK, windows, policies, simulations, texts: bytes and numbers in, bytes and numbers out. Decoders are Node's.
+  'test/protocol/**',
+  'test/unit/!(fetch)/**',
+  'test/unit/*.test.ts',
+  'test/process/{build-script,faults,kept-memory}.test.ts',
   'test/api/undici/bundled.test.ts',
   // Of other runtimes, and of tools that run on Node 22 whatever the line.
-  'test/interop/runtimes/**',
-  'test/docs/pages/**',
+  'test/interop/{runtimes/**,mocking-tools.test.ts}',
+  'test/docs/{pages,testing-page}/**',
+  // What the command line says, and as whom. Its processes, pipes and signals are the other files'.
+  'test/tools/cli/{certificates,command-line,faults,inspect-!(process|terminal),like-*,load{,-histogram},newcomer,page,serve-{files,routes}}.test.ts',
+  'test/tools/*.test.ts',
 ]
 /** It takes its time, and was played on each line by `npm run conformance` and `npm run soak`. */
 const PLAYED = [
@@ -91,16 +97,14 @@ const ALONE = FILES.filter((file) => !SHARED.includes(file))
 
 /** Ours alone, on top of what a line of Node brings: schedulers, pools, proxies, command line, documents. */
 const OURS = [
-  'test/protocol/**',
   'test/unit/**',
   'test/api/{agent-origins,agent,http1-connections,upstream-*,stats,shown,unknown-options,error-texts}.test.ts',
   'test/session/{mixed-fleet,proxy-*,recovery-{crowded,storm,growth,cold,replay,window},wire-*,code-units,differential}.test.ts',
-  'test/interop/{grpc-{calls,connect,ends,protocol,streams,js-{pubsub,firestore,nestjs,otlp}},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
-  'test/interop/{demo,fault-server,fetch-{apache,go,nginx},mocking-tools,websocket-{echo,limits},wire-go-upload}.test.ts',
-  'test/process/{allocations,bombs,build*,chaos,default-engine,memory,only-proxy,proxied,secrets}.test.ts',
-  'test/tools/cli/{certificates,command-line,faults,inspect-*,load*,page,serve-{files,routes}}.test.ts',
-  'test/tools/*.test.ts',
-  'test/docs/testing-page/**',
+  'test/interop/{grpc-{calls,connect,ends,protocol,streams,js-{balancing,cases,pubsub,firestore,nestjs,otlp}},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
+  'test/interop/{connect-table,demo,fault-server,fetch-{apache,go,nginx},websocket-{echo,limits},wire-go-upload}.test.ts',
+  'test/process/{allocations,bombs,chaos,default-engine,memory,only-proxy,proxied,secrets}.test.ts',
+  'test/tools/cli/{inspect-{process,terminal},load-process,verbose-back-pressure}.test.ts',
+  'test/tools/fuzz/clients.test.ts',
 ]
 /** What engine `wire` needs of a line: sockets, and the streams of bodies. */
 const WIRE_SAMPLE = [
@@ -169,8 +173,8 @@ export default defineConfig({
     pool: 'forks',
     isolate: true,
     fileParallelism: true,
-    // One more than the two cores of CI: children, servers and timers leave time over. Of all projects together.
-    maxWorkers: 3,
+    // Two more than the two cores of CI: children, servers and timers leave time over. Of all projects together.
+    maxWorkers: 4,
     // Bounds on a test that hangs, and on nothing else: a busy machine, on which all takes ten times as long, reaches none of them.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -8,10 +8,13 @@ export const isFull = scope === 'full'
 /** Whether as few run as a line of Node between the oldest and the newest needs. */
 export const isSample = scope === 'sample'
 
+/** Whether the same run has been on another line of Node: TEST_SCOPE=line, or `sample`. */
+const isLine = isSample || scope === 'line'
+
 /** Of how many cases one runs. */
 interface Steps {
   readonly usual: number
-  /** With TEST_SCOPE=sample. */
+  /** On a line of Node other than the default one. */
   readonly sample: number
 }
 
@@ -23,7 +26,7 @@ interface Steps {
  */
 export function sample<T>(cases: readonly T[], steps: Steps, start = 0): readonly T[] {
   if (isFull) return cases
-  const step = isSample ? steps.sample : steps.usual
+  const step = isLine ? steps.sample : steps.usual
   const first = Math.min(start % step, Math.max(0, cases.length - 1))
   return cases.filter((_case, at) => at >= first && (at - first) % step === 0)
 }

@@ -8,12 +8,12 @@ import { Flag, frames, Setting, Type } from './frames.ts'
 
 const { frame } = frames
 const STATUS_200 = Buffer.of(0x88)
-/** A stream that no client has opened yet: as high as ids go, and odd. */
+/** A stream that no client has opened yet: the highest odd id. */
 const IDLE = 2 ** 31 - 1
-/** A stream that the server would have to announce. */
+/** A stream that the server would have to announce first. */
 const UNANNOUNCED = 2 ** 31 - 2
 const MAX_WINDOW = 2 ** 31 - 1
-/** Larger than any frame that a client has allowed by default. */
+/** Larger than a client allows by default. */
 const TOO_LARGE = 16_385
 
 /** The name of a bad frame. */
@@ -61,8 +61,8 @@ export type BadFrame =
   | 'GOAWAY with a higher last stream'
 
 /**
- * The octets of each. Each takes a stream of the client's, of which nothing has been sent yet. Where the name says that
- * a response has ended, it does by the frames themselves.
+ * The bytes of each, for a client's stream on which nothing has been sent yet. If the name says that a response has
+ * ended, the frames themselves end it.
  */
 export const BAD_FRAMES: Readonly<Record<BadFrame, (streamId: number) => Buffer>> = {
   'DATA on stream 0': () => frames.data(0, 'x'),

@@ -1,5 +1,5 @@
 /**
- * Header sections of responses that RFC 9113 §8 or RFC 7541 forbids, by name.
+ * Response header sections that RFC 9113 §8 or RFC 7541 forbids, by name.
  *
  * @module
  */
@@ -69,7 +69,7 @@ const malformed: Readonly<Record<Malformed, readonly Field[]>> = {
   '101 Switching Protocols': [[':status', '101']],
 }
 
-/** A field whose value is these octets in Huffman's code: but for that, it is right. */
+/** A field whose value is these Huffman-coded bytes; the rest of it is valid. */
 function toHuffman(...octets: readonly number[]): Buffer {
   return Buffer.concat([STATUS_200, Buffer.of(0), toText('x'), Buffer.of(0x80 | octets.length, ...octets)])
 }
@@ -90,7 +90,7 @@ const undecodable: Readonly<Record<Undecodable, Buffer>> = {
   'HPACK: a table size behind a field': Buffer.of(0x88, 0x20),
 }
 
-/** The frames of each, for a stream. All but the undecodable ones end it; behind a 101, a 200 does. */
+/** The frames of each, for a stream. All but the undecodable ones end it; after the 101, a 200 ends it. */
 export const BAD_HEADERS: Readonly<Record<BadHeaders, (streamId: number) => Buffer>> = {
   ...mapValues(
     malformed,

@@ -1,5 +1,5 @@
 /**
- * One connection of a fault server: what came, what is open, and what may be said at any time.
+ * One connection of a fault server: what has arrived, what is open, and what it can send at any time.
  *
  * @module
  */
@@ -28,58 +28,58 @@ import { toStreamId } from './stream-ids.ts'
 import type { ConnectionLayers } from './tls-transport.ts'
 
 /**
- * What a connection says, and does when it hears something. What a script leaves out, a polite server would do. The
- * rules for requests run behind its `onRequest` and `onComplete`, and the polite response comes where none has begun.
+ * What a connection sends, and how it reacts. Where a script says nothing, the connection does what a correct server
+ * does. The rules for requests run after `onRequest` and `onComplete`; the default response follows if none has begun.
  */
 export interface ConnectionScript {
-  /** Its first SETTINGS. `null`: it says nothing at all before the script does. @default those of the server */
+  /** The first SETTINGS. `null`: it sends nothing before the script does. @default the server's option */
   readonly settings?: readonly SettingsInit[] | SettingsInit | null
-  /** Whether a PING gets its ACK. @default true */
+  /** Whether it acknowledges PINGs. @default true */
   readonly acksPings?: boolean
-  /** Whether what came of a body is given back as credit at once. @default true */
+  /** Whether it returns flow-control credit for body data at once. @default true */
   readonly grantsCredit?: boolean
-  /** Whether DATA waits for the client's windows; if not, it is written at once, as one frame. @default true */
+  /** Whether DATA waits for the client's windows. `false`: it is sent at once, as one frame. @default true */
   readonly obeysWindows?: boolean
-  /** Whether its side stays open when the client has closed its own. @default false */
+  /** Whether it keeps its side open after the client has closed its own. @default false */
   readonly staysHalfOpen?: boolean
-  /** There is a connection; its SETTINGS are out. */
+  /** The connection is established, and its SETTINGS have been sent. */
   onConnection?(connection: FaultConnection): unknown
-  /** The whole header section of a request has come. */
+  /** A request's whole header section has arrived. */
   onRequest?(stream: FaultStream, connection: FaultConnection): unknown
-  /** A piece of a body has come. */
+  /** A piece of a request body has arrived. */
   onData?(stream: FaultStream, connection: FaultConnection): unknown
-  /** A request is whole; one without a body is as soon as it has come. */
+  /** A request is complete; without a body, as soon as it arrives. */
   onComplete?(stream: FaultStream, connection: FaultConnection): unknown
-  /** Each frame, after everything else was done about it. */
+  /** A frame has arrived and was handled. */
   onFrame?(frame: RecordedFrame, connection: FaultConnection): unknown
 }
 
 /**
- * One connection, over TCP, TLS or any other Duplex. Its methods write frames at once; its fields are what has come.
+ * A connection over TCP, TLS or any other Duplex. Its methods write frames at once; its fields contain what has
+ * arrived.
  */
 export class FaultConnection extends FrameConnection implements StreamOwner {
-  /** From 0, in the order in which the server took them. */
+  /** Its index, from 0, in the order in which the server accepted the connections. */
   readonly index: number
-  /** Every frame. */
+  /** All frames from the client. */
   readonly frames: RecordedFrame[] = []
-  /** Every request, in the order of their HEADERS. */
+  /** All requests, in the order of their HEADERS. */
   readonly streams: FaultStream[] = []
-  /** The most that were open at once, as the server counts. */
+  /** The most streams that were open at once, as the server counts. */
   maxOpen = 0
-  /** What the client's SETTINGS have said, by id. */
+  /** The values in the client's SETTINGS, by id. */
   readonly clientSettings = new Map<number, number>()
   /**
-   * What the client's HPACK encoder has been up to.
+   * Decodes what the client's HPACK encoder sends.
    *
    * @internal
    */
   readonly hpack = new HpackDecoder()
   /**
-   * Whether a body that uses up a window by its last octet ends by RST_STREAM(NO_ERROR), as with a server of
-   * Node's.
+   * Whether a body whose last byte exhausts a window ends with RST_STREAM(NO_ERROR), as from Node's server.
    */
   endsByReset = false
-  /** The last stream that GOAWAY has said to be taken: no request rule runs for those above. */
+  /** The last stream id in GOAWAY: rules don't run for requests on later streams. */
   lastTaken = Number.POSITIVE_INFINITY
   readonly #alert: (() => void) | null
   readonly #scripts: readonly ConnectionScript[]
@@ -88,14 +88,16 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
   readonly #open = new Set<FaultStream>()
   readonly #windows: SendWindows
   readonly #delays = new Delays()
-  /** A header block that isn't whole: a HEADERS frame and its CONTINUATIONs. */
+  /** An incomplete header block: a HEADERS frame and its CONTINUATIONs. */
   readonly #block: Frame[] = []
   #pushes = 0
-  /** GOAWAY was sent, and the connection is closed behind the last response. */
+  /** GOAWAY was sent, and the connection closes after the last response. */
   #closesWhenDone = false
 
   /**
-   * @param scripts all of them run, in this order; of an option, the last one counts
+   * Creates the server's side of a connection.
+   *
+   * @param scripts all of them run, in this order; if several set an option, the last one applies
    */
   constructor(
     index: number,
@@ -117,7 +119,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     return this.#open.size
   }
 
-  /** The frames of one type, such as `'PING'` or 6, and of one stream where that is given. */
+  /** The frames of one type, such as `'PING'` or 6, on one stream or on all. */
   of(type: number | string, streamId: number | null = null): RecordedFrame[] {
     return this.frames.filter(
       (frame) =>
@@ -125,23 +127,23 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     )
   }
 
-  /** PINGs of the client's own. */
+  /** The client's PING frames, without ACKs. */
   get pings(): RecordedFrame[] {
     return this.of(Type.PING).filter(({ flags }) => (flags & Flag.ACK) === 0)
   }
 
-  /** GOAWAYs of the client's. */
+  /** The client's GOAWAY frames. */
   get goaways(): RecordedGoAway[] {
     return this.of(Type.GOAWAY).map(toGoAway)
   }
 
-  /** Forgets its frames so far, and how many streams were open at most. */
+  /** Forgets the frames so far, and the most streams that were open at once. */
   clearRecords(): void {
     this.frames.length = 0
     this.maxOpen = this.#open.size
   }
 
-  /** The server's own: says the first SETTINGS. */
+  /** For the server: sends the first SETTINGS. */
   greet(ofServer: readonly SettingsInit[]): void {
     const settings = this.#option('settings')
     if (settings === undefined) void this.settings(...ofServer)
@@ -149,7 +151,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     this.#run((script) => script.onConnection?.(this))
   }
 
-  /** New SETTINGS. @returns whether they were acknowledged; false where the connection closed before */
+  /** Sends new SETTINGS. @returns whether they were acknowledged; false if the connection closed before */
   settings(...settings: readonly SettingsInit[]): Promise<boolean> {
     const tableSize = toEntries(settings).findLast(([id]) => id === Setting.HEADER_TABLE_SIZE)?.[1]
     return new Promise((resolve) => {
@@ -161,32 +163,32 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     })
   }
 
-  /** Waits. @returns false where the connection has closed before */
+  /** Waits for some milliseconds. @returns false if the connection closes before */
   delay(milliseconds: number): Promise<boolean> {
     return this.#delays.wait(milliseconds)
   }
 
   /**
-   * A fatal TLS alert, `bad_record_mac`: the client has to take the connection for lost. {@link FaultSocket} has those
-   * of the handshake.
+   * Sends a fatal TLS alert, `bad_record_mac`: the client has to consider the connection lost. {@link FaultSocket} can
+   * send alerts during the handshake.
    *
-   * @throws Error where there is no TLS
+   * @throws Error without TLS
    */
   alert(): void {
     if (this.#alert === null) throw new Error("This connection has no TLS, so it can't send an alert")
     this.#alert()
   }
 
-  /** A frame that RFC 9113 forbids. @param streamId the stream that it names: the newest, unless another is given */
+  /** Sends a frame that RFC 9113 forbids. @param streamId the stream in the frame; by default the newest */
   badFrame(name: BadFrame, streamId?: number): void {
     const toBytes = byName('bad frame', BAD_FRAMES, name)
     this.write(toBytes(toStreamId(toBytes, streamId, this.newestStreamId)))
   }
 
   /**
-   * Frames over and over, as fast as the client reads them, or at a rate. Other frames may be sent meanwhile.
+   * Sends frames over and over, as fast as the client reads them, or at a rate. You can send other frames meanwhile.
    *
-   * @returns how many rounds were sent
+   * @returns how many rounds it has sent
    */
   flood(kind: Flood, options: FloodOptions = {}): Promise<number> {
     return pour(this, kind, this.newestStreamId, options)
@@ -207,12 +209,12 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     return this.#pushes
   }
 
-  /** What of a stream's response waits for a window is dropped. @internal */
+  /** Drops the part of a stream's response that waits for a window. @internal */
   sendNoMore(stream: FaultStream): void {
     this.#windows.close(stream.id)
   }
 
-  /** DATA of a stream's response, and what ends it. @internal */
+  /** Sends DATA of a stream's response, and its end. @internal */
   send(stream: FaultStream, outgoing: Outgoing): void {
     if (this.#option('obeysWindows') !== false) {
       this.#windows.endsByReset = this.endsByReset
@@ -227,7 +229,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     outgoing.onGone()
   }
 
-  /** A stream has reached another state. @internal */
+  /** A stream's state has changed. @internal */
   onStreamMoved(stream: FaultStream): void {
     if (stream.isOpen || !this.#open.delete(stream)) return
     if (!stream.isComplete) this.#owner.onGone(stream)
@@ -242,7 +244,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     this.#owner.onProblem(`connection ${this.index}: ${problem}`)
   }
 
-  /** Once for all that came together: what waits may have to look at every request. */
+  /** Called once for all frames of one read: those that wait may have to check every request. */
   protected override onRead(): void {
     this.#owner.onChange()
   }
@@ -276,7 +278,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     for (const script of this.#scripts) this.#owner.run(() => part(script))
   }
 
-  /** As the last script has it that says anything of it. */
+  /** An option from the last script that sets it. */
   #option<Name extends keyof ConnectionScript>(name: Name): ConnectionScript[Name] | undefined {
     return this.#scripts.findLast((script) => script[name] !== undefined)?.[name]
   }

@@ -10,7 +10,7 @@ import { checkNames } from './by-name.ts'
 import type { SettingsInit } from './frames.ts'
 import { toEntries } from './frames.ts'
 
-/** What TLS needs, as `tls.createServer()` takes it. */
+/** The TLS options, as in `tls.createServer()`. */
 type TlsPart = Pick<
   TlsOptions,
   | 'key'
@@ -25,21 +25,21 @@ type TlsPart = Pick<
   | 'ALPNProtocols'
 >
 
-/** The options of {@link createFaultServer}: either `h2c`, or a key and a certificate. */
+/** The options of {@link createFaultServer}: either `h2c`, or `key` and `cert` (or `pfx`). */
 export interface FaultServerOptions extends TlsPart {
-  /** HTTP/2 without TLS, with prior knowledge (RFC 9113 §3.3). @default false */
+  /** Whether to speak HTTP/2 without TLS, with prior knowledge (RFC 9113 §3.3). @default false */
   readonly h2c?: boolean
-  /** The address that it listens on. @default '127.0.0.1' */
+  /** The address to listen on. @default '127.0.0.1' */
   readonly host?: string
-  /** Its port; 0: a free one. @default 0 */
+  /** The port to listen on. `0`: any free port. @default 0 */
   readonly port?: number
-  /** The first SETTINGS of each connection. @default none: those of RFC 9113 §6.5.2 */
+  /** The first SETTINGS on each connection. @default []: the defaults of RFC 9113 §6.5.2 apply */
   readonly settings?: SettingsInit | readonly SettingsInit[]
-  /** Serves clients that speak HTTP/1.1: by ALPN, or because they don't begin with HTTP/2's preface. @default null */
+  /** Serves clients that choose HTTP/1.1 via ALPN, or that don't send HTTP/2's preface. @default null */
   readonly http1?: RequestListener | null
-  /** How long {@link FaultServer.waitFor} waits. Milliseconds. @default 5_000 */
+  /** How many milliseconds {@link FaultServer.waitFor} waits. @default 5_000 */
   readonly timeout?: number
-  /** Whether {@link FaultServer.close} rejects when a rule hasn't run: see `assertAllRulesMet()`. @default false */
+  /** Whether {@link FaultServer.close} rejects if a rule hasn't run: see `assertAllRulesMet()`. @default false */
   readonly expectsAllRules?: boolean
 }
 
@@ -63,7 +63,7 @@ const NAMES = [
 
 const NEEDED = 'createFaultServer() needs either h2c: true, or a key and a cert (or a pfx) for TLS'
 
-/** @throws TypeError for options that aren't known, or that make no server */
+/** @throws TypeError for unknown options, and for options that don't define a server */
 export function checkOptions(options: FaultServerOptions): void {
   const given: unknown = options
   if (typeof given !== 'object' || given === null) throw new TypeError(NEEDED)
@@ -74,13 +74,13 @@ export function checkOptions(options: FaultServerOptions): void {
   if (h2c === hasCertificate) throw new TypeError(NEEDED)
 }
 
-/** What TLS is told. */
+/** The options for TLS. */
 export function toTlsOptions(options: FaultServerOptions): TlsOptions {
   const { h2c, host, port, settings, timeout, expectsAllRules, http1 = null, ...tls } = options
   return { ALPNProtocols: http1 === null ? ['h2'] : ['h2', 'http/1.1'], ...tls }
 }
 
-/** A list of SETTINGS, of whatever form they have; `[3, 100]` is one entry. */
+/** SETTINGS of any form as a list; `[3, 100]` is one entry. */
 export function toList(settings: FaultServerOptions['settings'] = []): readonly SettingsInit[] {
   return isList(settings) ? settings : [settings]
 }

@@ -9,33 +9,33 @@ import type { Field } from './hpack.ts'
 import { encodeFields } from './hpack.ts'
 
 /**
- * Header fields: an object, or pairs. They are sent in this order and in this spelling, with upper case, twice, or
- * wrong in any other way, as they are written here.
+ * Header fields: an object, or name-value pairs. The server sends them exactly as you write them: in this order and
+ * spelling, duplicated, in upper case, or invalid in any other way.
  */
 export type FieldsInit = readonly Field[] | Readonly<Record<string, string | number | readonly string[]>>
 
-/** A response. */
+/** A response that the server sends. */
 export interface FaultResponse {
-  /** `:status`. Any text is sent as it is. @default 200 */
+  /** The `:status`, such as `404`, or any text, sent as it is. @default 200 */
   readonly status?: number | string
-  /** @default none */
+  /** The header fields. @default {} */
   readonly headers?: FieldsInit
   /**
-   * The body. Null: none, and the header section ends the stream. `''`: none, and an empty DATA frame ends it.
+   * The body. `null`: none, and the header section ends the stream. `''`: none, and an empty DATA frame ends it.
    *
-   * @default the request's method and path, such as `GET /path`; null for HEAD, 204, 205 and 304
+   * @default the request's method and path, such as `GET /path`; `null` for HEAD, 204, 205 and 304
    */
   readonly body?: string | Uint8Array | null
-  /** Behind the body. @default none */
+  /** The trailer fields, after the body. @default none */
   readonly trailers?: FieldsInit
 }
 
-/** A header section, in as many frames as any client takes. */
+/** A header section, in as many frames as any client needs. */
 export function toSection(streamId: number, fields: readonly Field[], flags: number): Buffer {
   return toBlock(streamId, encodeFields(fields), flags)
 }
 
-/** Pairs, as they are sent. @throws TypeError for a value that is undefined or null */
+/** The fields as pairs, as they are sent. @throws TypeError for a value that is undefined or null */
 export function toFields(headers: FieldsInit): readonly Field[] {
   if (isPairs(headers)) {
     for (const [name, value] of headers) checkValue(name, value)

@@ -1,6 +1,6 @@
 /**
- * A server that misbehaves on demand: it speaks HTTP/2 by the frame, does what its scripts say, and keeps all that
- * reached it.
+ * A server that misbehaves on demand: it sends individual HTTP/2 frames, runs your scripts, and records everything it
+ * receives.
  *
  * @module
  */
@@ -31,33 +31,34 @@ import type { ConnectionLayers } from './tls-transport.ts'
 import type { Falsy } from './waiters.ts'
 import { Waiters } from './waiters.ts'
 
-/** What is done about a request. It may be asynchronous. */
+/** What the server does with a request. It may be asynchronous. */
 export type RequestScript = (stream: FaultStream, connection: FaultConnection) => unknown
 
 /**
- * What is done about a socket ahead of TLS and HTTP/2. It may be asynchronous: the server goes on when it has
+ * What the server does with a socket before TLS and HTTP/2. It may be asynchronous: the server continues once it has
  * settled.
  */
 export type SocketScript = (socket: FaultSocket) => unknown
 
-/** What a rule for requests is for. */
+/** Which requests a rule is for. */
 export type RequestMatch = Match<FaultStream> | string | RegExp
 
-/** When a rule for requests runs. */
+/** When and how often a rule for requests runs. */
 export interface RequestRuleOptions {
   /**
-   * `whole`: once the request has come with its body and trailers. A request that expects a 100 response gets one.
-   * `header`: once its header section has. A CONNECT, plain or extended, has no end that one could wait for: its rules
-   * run then in any case.
+   * When the rule runs:
+   *
+   * - `whole`: when the request has arrived with its body and trailers. A request that expects a 100 response gets one.
+   * - `header`: when its header section has arrived. Rules for CONNECT, plain or extended, always run then.
    *
    * @default 'whole'
    */
   readonly at?: 'whole' | 'header'
-  /** How often the rule runs, 1 at least; then it is as if it weren't there. @default without limit */
+  /** How often the rule runs: 1 or more. After that it matches nothing. @default no limit */
   readonly times?: number
 }
 
-/** A bundle of rules. {@link presets} has some. */
+/** A set of rules: see {@link presets}. */
 export type Preset = (server: FaultServer) => void
 
 interface RequestRule extends Rule<FaultStream, RequestScript> {
@@ -65,35 +66,35 @@ interface RequestRule extends Rule<FaultStream, RequestScript> {
 }
 
 const DEFAULT_TIMEOUT = 5_000
-/** How many requests the message of an impatient wait shows. */
+/** How many requests the error message of a wait shows. */
 const SHOWN = 20
 
 /**
- * A listening server, its rules, its connections, and what each of them has seen. By itself it is polite: it responds
- * to each request by a 200 with the request's method and path.
+ * A listening server with its rules, its connections, and everything they have received. Without rules it responds to
+ * each request with a 200 whose body is the request's method and path.
  */
 export class FaultServer {
-  /** Every connection so far, in the order in which they came. */
+  /** All connections so far, in the order in which they were accepted. */
   readonly connections: FaultConnection[] = []
-  /** Every request so far, in the order of their header sections. */
+  /** All requests so far, in the order in which their header sections arrived. */
   readonly requests: FaultStream[] = []
-  /** Every frame so far, in the order in which they came. */
+  /** All frames so far, in the order in which they arrived. */
   readonly frames: RecordedFrame[] = []
-  /** What clients have done that isn't HTTP/2, as text. */
+  /** Clients' violations of HTTP/2, as text. */
   readonly problems: string[] = []
   readonly #options: FaultServerOptions
   #listener: Listener | null = null
   readonly #waiters = new Waiters()
   readonly #counts = new Map<string, number>()
-  /** Errors of scripts that nobody has been told of. */
+  /** Errors from scripts that haven't been reported yet. */
   readonly #failures: unknown[] = []
   #isClosed = false
-  /** Rules that are added now are a preset's. */
+  /** Whether rules added now belong to a preset. */
   #isInPreset = false
   #socketRules: Rule<FaultSocket, SocketScript>[] = []
   #connectionRules: Rule<{ readonly index: number }, ConnectionScript>[] = []
   #requestRules: RequestRule[] = []
-  /** Requests that aren't whole, and what is done about them once they are. */
+  /** Requests that aren't complete, and the rules that run once they are. */
   readonly #waiting = new Map<FaultStream, RequestRule>()
   readonly #owner: ConnectionOwner<FaultConnection> = {
     place: (method, path) => this.#toPlace(method, path),
@@ -122,22 +123,22 @@ export class FaultServer {
     return server
   }
 
-  /** `http://127.0.0.1:PORT`, or `https://localhost:PORT` with TLS. */
+  /** The server's origin: `http://127.0.0.1:PORT`, or `https://localhost:PORT` with TLS. */
   get origin(): string {
     return this.#listener?.origin ?? ''
   }
 
-  /** The port that the server listens on; 0 while it doesn't listen. */
+  /** The port that the server listens on; 0 if it doesn't listen. */
   get port(): number {
     return this.#listener?.port ?? 0
   }
 
-  /** Every GOAWAY of the clients'. */
+  /** All GOAWAY frames from clients. */
   get goaways(): RecordedGoAway[] {
     return this.connections.flatMap((connection) => connection.goaways)
   }
 
-  /** Every PING of the clients' own. */
+  /** All PING frames from clients, without ACKs. */
   get pings(): RecordedFrame[] {
     return this.connections.flatMap((connection) => connection.pings)
   }
@@ -147,19 +148,19 @@ export class FaultServer {
     return this.requests.map((stream) => `${stream.connection.index}/${stream.id} ${stream}`)
   }
 
-  /** How often each request came: `{ 'GET /': 2 }`. */
+  /** How often each request has arrived: `{ 'GET /': 2 }`. */
   get counts(): Record<string, number> {
     return Object.fromEntries(this.#counts)
   }
 
-  /** One of its connections. @throws Error where there is none yet */
+  /** Returns a connection by its index. @throws Error if it doesn't exist yet */
   connection(index: number): FaultConnection {
     const connection = this.connections[index]
     if (connection === undefined) throw new Error(`There are only ${this.connections.length} connections`)
     return connection
   }
 
-  /** The newest request that matches. @throws Error where there is none yet */
+  /** Returns the newest request that matches. @throws Error if there is none yet */
   request(match: RequestMatch): FaultStream {
     const stream = this.requests.findLast(toRequestPredicate(match))
     if (stream === undefined) throw new Error(`There is no ${match} among ${this.ledger.join(', ')}`)
@@ -167,8 +168,8 @@ export class FaultServer {
   }
 
   /**
-   * Adds a rule for requests. Of all rules that match a request the newest runs, and no other. What the script throws
-   * is thrown by {@link FaultServer.waitFor} or by {@link FaultServer.close}, and the request is reset.
+   * Adds a rule for requests. Of all rules that match a request, only the newest runs. If the script throws, the server
+   * resets the request, and {@link FaultServer.waitFor} or {@link FaultServer.close} throws the error.
    *
    * @example
    * ```ts
@@ -189,16 +190,16 @@ export class FaultServer {
     return this
   }
 
-  /** The next so many requests get RST_STREAM(REFUSED_STREAM): the server has done nothing about them. */
+  /** Refuses the next requests, as unprocessed, with RST_STREAM(REFUSED_STREAM). @param times how many */
   refuse(times: number, match: RequestMatch = '*'): this {
     return this.onRequest(match, (stream) => stream.refuse(), { times, at: 'header' })
   }
 
   /**
-   * Adds a rule for connections. All rules that match a connection apply, in the order in which they were added; where
-   * two set the same option, the last one counts.
+   * Adds a rule for connections. All rules that match a connection apply, in the order in which you added them; if two
+   * set the same option, the last one applies.
    *
-   * @param script a function runs behind the server's first SETTINGS
+   * @param script a function runs right after the server's first SETTINGS
    * @example
    * ```ts
    * server.onConnection(0, (connection) => connection.goAway({ lastStreamId: 0, closes: 'at once' }))
@@ -216,8 +217,8 @@ export class FaultServer {
   }
 
   /**
-   * Adds a rule for sockets, before anything was said: the newest that matches runs. If the script decides nothing
-   * about the socket, the server goes on with TLS and HTTP/2 when it has settled.
+   * Adds a rule for new sockets; the newest rule that matches runs. Unless the script takes over the socket, the server
+   * continues with TLS and HTTP/2 once the script has settled.
    *
    * @example
    * ```ts
@@ -230,7 +231,7 @@ export class FaultServer {
     return this
   }
 
-  /** Adds the rules of a preset. {@link FaultServer.assertAllRulesMet} doesn't expect them to run. */
+  /** Adds the rules from a preset. {@link FaultServer.assertAllRulesMet} doesn't expect them to run. */
   use(preset: Preset): this {
     this.#isInPreset = true
     try {
@@ -241,7 +242,7 @@ export class FaultServer {
     return this
   }
 
-  /** Takes all rules away. What has come, and the connections, stay. */
+  /** Removes all rules. Records and connections stay. */
   clear(): this {
     this.#socketRules = []
     this.#connectionRules = []
@@ -251,8 +252,8 @@ export class FaultServer {
 
   /**
    * Forgets the requests, frames, problems and counts so far: `requests`, `frames`, `problems`, `counts`, `ledger`,
-   * `goaways` and `pings` begin anew, and so do the indices of requests, which rules may be for. Rules and connections
-   * stay, and open requests go on.
+   * `goaways` and `pings` start again, and so do the request indexes that rules can match. Rules and connections stay,
+   * and open requests continue.
    */
   clearRecords(): this {
     this.requests.length = 0
@@ -264,10 +265,10 @@ export class FaultServer {
   }
 
   /**
-   * Checks that each rule has run: as often as its `times` say, or once at least. Rules of presets, and those that
-   * {@link FaultServer.clear} has taken away, needn't.
+   * Checks that each rule has run: as often as its `times` says, or at least once. Rules from presets, and rules that
+   * {@link FaultServer.clear} has removed, don't count.
    *
-   * @throws Error that names those that haven't
+   * @throws Error that names the rules that haven't run
    */
   assertAllRulesMet(): void {
     const rules = [...this.#socketRules, ...this.#connectionRules, ...this.#requestRules]
@@ -278,12 +279,12 @@ export class FaultServer {
   }
 
   /**
-   * Waits until something has come: for a request by what its rules would be for, or until a condition holds, which is
-   * looked at whenever something comes or a connection closes, and every 10 ms.
+   * Waits for a request that matches, as a rule would, or until a condition is true. The server checks the condition
+   * whenever something arrives or a connection closes, and every 10 ms.
    *
-   * @returns the request, or what the condition has returned
-   * @throws Error after {@link FaultServerOptions.timeout}, or when the server closes; it says what has come. The
-   *   error of a script, at once
+   * @returns the request, or the condition's result
+   * @throws Error after {@link FaultServerOptions.timeout}, or when the server closes; it lists what has arrived. If a
+   *   script fails, its error at once
    * @example
    * ```ts
    * const { text } = await server.waitFor('POST /orders')
@@ -308,10 +309,10 @@ export class FaultServer {
   }
 
   /**
-   * A connection without a socket, for a client whose connector yields any Duplex: the next one of the server, in the
-   * clear. What either side writes comes in a later turn of the event loop.
+   * Creates a connection without a socket and without TLS, for a client whose connector returns any Duplex. Data
+   * arrives in a later turn of the event loop.
    *
-   * @returns the client's end. The server's is `transport` of the newest of {@link FaultServer.connections}
+   * @returns the client's end. The server's end is the `transport` of the last of {@link FaultServer.connections}.
    */
   connect(): Duplex {
     const [near, far] = PairedDuplex.toPair()
@@ -320,10 +321,10 @@ export class FaultServer {
   }
 
   /**
-   * Breaks its connections off, and takes no more.
+   * Breaks all connections, and accepts no more.
    *
-   * @throws the error of a script that {@link FaultServer.waitFor} hasn't thrown; an AggregateError of several. With
-   *   {@link FaultServerOptions.expectsAllRules}, the error of {@link FaultServer.assertAllRulesMet}
+   * @throws the error from a script that {@link FaultServer.waitFor} hasn't thrown, or an AggregateError of several.
+   *   With {@link FaultServerOptions.expectsAllRules}, also the error from {@link FaultServer.assertAllRulesMet}
    */
   async close(): Promise<void> {
     const isFirst = !this.#isClosed
@@ -336,7 +337,7 @@ export class FaultServer {
     if (isFirst && this.#options.expectsAllRules === true) this.assertAllRulesMet()
   }
 
-  /** {@link FaultServer.close}, for `await using`. */
+  /** The same as {@link FaultServer.close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
@@ -375,7 +376,7 @@ export class FaultServer {
     return { index: this.requests.length, count }
   }
 
-  /** A request's header section has come: its rule is found. */
+  /** A request's header section has arrived: finds its rule. */
   #onRequest(stream: FaultStream, connection: FaultConnection): void {
     // GOAWAY has said that nothing is done about it.
     if (stream.id > connection.lastTaken || stream.isReset) return
@@ -392,7 +393,7 @@ export class FaultServer {
     this.#waiting.set(stream, rule)
   }
 
-  /** A request is whole. */
+  /** A request is complete. */
   #onComplete(stream: FaultStream, connection: FaultConnection): void {
     const rule = this.#waiting.get(stream)
     if (rule === undefined) return
@@ -404,7 +405,7 @@ export class FaultServer {
     this.#apply(rule, stream, connection)
   }
 
-  /** A request won't be whole, or nothing is done about it: its rule may run for another. */
+  /** A request won't be completed or processed: its rule may run for another one. */
   #onGone(stream: FaultStream): void {
     const rule = this.#waiting.get(stream)
     if (rule !== undefined) rule.runs--
@@ -421,8 +422,7 @@ export class FaultServer {
   }
 
   /**
-   * Runs a script, the part of it that is synchronous at once. Settles with it; an error is kept for whoever
-   * awaits.
+   * Runs a script, its synchronous part at once, and settles with it. Keeps an error for `waitFor()` and `close()`.
    */
   async #run(part: () => unknown, onFailure?: () => void): Promise<void> {
     try {
@@ -434,7 +434,7 @@ export class FaultServer {
     }
   }
 
-  /** Whether a rule matches. An error of its own is kept as one of a script, and it doesn't. */
+  /** Whether a rule matches. A rule that throws doesn't match; its error is kept, as a script's would be. */
   #isFor<Subject>(matches: (subject: Subject) => boolean, subject: Subject): boolean {
     try {
       return matches(subject)
@@ -461,7 +461,7 @@ export class FaultServer {
   }
 }
 
-/** What is done about a request that no rule matches. */
+/** What the server does with a request that no rule matches. */
 const POLITE: RequestRule = {
   matches: () => true,
   script: (stream) => {
@@ -476,10 +476,10 @@ const POLITE: RequestRule = {
 }
 
 /**
- * Starts a server on a free port of the loopback interface.
+ * Starts a fault server, by default on a free port of the loopback interface.
  *
  * @param options `{ h2c: true }`, or `{ key, cert }` for TLS
- * @throws TypeError for bad options; node's own error where it can't listen
+ * @throws TypeError for invalid options; Node's own error if it can't listen
  * @example
  * ```ts
  * await using server = await createFaultServer({ h2c: true })

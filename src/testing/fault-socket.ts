@@ -1,5 +1,5 @@
 /**
- * A connection of a fault server before anything was said on it: ahead of TLS, and of HTTP/2.
+ * A new connection to a fault server, before TLS and HTTP/2.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { Delays } from './delays.ts'
 import type { TlsAlert } from './tls-transport.ts'
 import { ALERTS, toAlert } from './tls-transport.ts'
 
-/** A socket that the server has just accepted. What a script does with it, the server doesn't go on with. */
+/** A socket that the server has just accepted. If a script takes it over, the server leaves it alone. */
 export class FaultSocket {
-  /** From 0, in the order in which they came. */
+  /** Its index, from 0, in the order in which the server accepted the sockets. */
   readonly index: number
-  /** The socket itself. */
+  /** The TCP socket itself. */
   readonly socket: Socket
   readonly #delays = new Delays()
   #isTaken = false
@@ -25,23 +25,23 @@ export class FaultSocket {
     socket.once('close', () => this.#delays.end())
   }
 
-  /** The script has decided about it. */
+  /** Whether the script has taken it over. */
   get isTaken(): boolean {
     return this.#isTaken || this.socket.destroyed
   }
 
-  /** Waits before TLS and HTTP/2 begin. @returns false where the socket has closed before */
+  /** Waits before TLS and HTTP/2 begin. @returns false if the socket closes before */
   delay(milliseconds: number): Promise<boolean> {
     return this.#delays.wait(milliseconds)
   }
 
-  /** A fatal TLS alert in place of the server's handshake, and FIN. */
+  /** Sends a fatal TLS alert instead of the server's handshake, and FIN. */
   alert(name: TlsAlert = 'handshake_failure'): void {
     this.send(toAlert(byName('alert', ALERTS, name)))
     this.socket.end()
   }
 
-  /** These octets, in place of whatever the protocol would have. The connection stays open. */
+  /** Sends these bytes instead of what the protocol expects. The connection stays open. */
   send(content: string | Uint8Array): void {
     this.#isTaken = true
     // The client's part is read, so that its end is seen.
@@ -49,20 +49,20 @@ export class FaultSocket {
     this.socket.write(content)
   }
 
-  /** Nothing is ever said. */
+  /** Never sends anything. */
   fallSilent(): void {
     this.#isTaken = true
     this.socket.resume()
   }
 
-  /** Closes it (FIN). */
+  /** Closes the socket (FIN). */
   end(): void {
     this.#isTaken = true
     this.socket.resume()
     this.socket.end()
   }
 
-  /** Breaks it (a TCP RST). */
+  /** Breaks the connection (a TCP RST). */
   break(): void {
     this.#isTaken = true
     this.socket.resetAndDestroy()

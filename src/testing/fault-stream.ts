@@ -1,5 +1,5 @@
 /**
- * One request as the fault server sees it, and the ways to respond to it.
+ * A request as the fault server sees it, and the ways to respond.
  *
  * @module
  */
@@ -21,67 +21,67 @@ const REFUSED_STREAM = 7
 /** Status codes of responses without a body (RFC 9110 §6.4.1). */
 const WITHOUT_BODY = new Set([204, 205, 304])
 
-/** How slow a body is. */
+/** How slowly to send a body. */
 export interface TrickleOptions {
-  /** Octets a second. @default 1_000 */
+  /** How many bytes to send per second. @default 1_000 */
   readonly bytesPerSecond?: number
-  /** Octets in a DATA frame. @default 1 */
+  /** How many bytes to send in each DATA frame. @default 1 */
   readonly bytesPerFrame?: number
 }
 
-/** What a stream needs of its connection. */
+/** What a stream needs from its connection. */
 export interface StreamOwner {
-  /** From 0, in the order in which the server took them. */
+  /** Its index, from 0, in the order in which the server accepted the connections. */
   readonly index: number
-  /** The connection is gone. */
+  /** Whether the connection is closed. */
   readonly isClosed: boolean
   write(...pieces: Buffer[]): void
   inOneSegment(script: () => void): void
-  /** No DATA of it is sent any more, also of what waits. */
+  /** Sends no more DATA on this stream, not even DATA that waits. */
   sendNoMore(stream: FaultStream): void
-  /** DATA, as far as the client's windows allow, or all the same. */
+  /** Sends DATA, as far as the client's windows allow, or regardless of them. */
   send(stream: FaultStream, outgoing: Outgoing): void
-  /** Waits. @returns false where the connection has closed before */
+  /** Waits for some milliseconds. @returns false if the connection closes before */
   delay(milliseconds: number): Promise<boolean>
-  /** A stream id for a push. */
+  /** Returns a stream id for a push. */
   nextPushId(): number
-  /** One of the stream's halves has closed, or both. */
+  /** One or both sides of the stream have closed. */
   onStreamMoved(stream: FaultStream): void
 }
 
 /**
- * A stream that the client has opened: its request, and what a script says to that. Frames go out at once, legal or
- * not, but DATA waits for the client's windows, unless {@link ConnectionScript.obeysWindows} is false. On a stream or
- * a connection that has closed nothing happens, and no wait fails.
+ * A stream that the client has opened: its request, and methods to respond. Frames are sent at once, legal or not, but
+ * DATA waits for the client's windows, unless {@link ConnectionScript.obeysWindows} is false. On a closed stream or
+ * connection, methods do nothing, and no wait fails.
  */
 export class FaultStream {
-  /** The connection that it is on. */
+  /** The connection that it belongs to. */
   readonly connection: StreamOwner
   /** The stream id: 1, 3, 5 and so on. */
   readonly id: number
   /** The request's header section, in wire order, pseudo-header fields included. */
   readonly fields: readonly Field[]
-  /** Its place among the server's requests, from 0. */
+  /** Its index among the server's requests, from 0. */
   readonly index: number
-  /** How many requests of its method and path had come, with this one. */
+  /** How many requests with its method and path had arrived, including this one. */
   readonly count: number
-  /** When its header section came: milliseconds, as `performance.now()` counts. */
+  /** When its header section arrived, in milliseconds of `performance.now()`. */
   readonly receivedAt = performance.now()
-  /** When it was whole. Null until then. */
+  /** When it was complete, in milliseconds of `performance.now()`. `null`: it isn't yet. */
   completedAt: number | null = null
-  /** The pieces of the request's body. */
+  /** The pieces of the request body. */
   readonly chunks: Buffer[] = []
-  /** Null until there are any. */
+  /** The trailers. `null`: none have arrived. */
   trailers: readonly Field[] | null = null
-  /** The request is whole: END_STREAM has come. */
+  /** Whether the request is complete: END_STREAM has arrived. */
   isComplete = false
-  /** The code of the client's RST_STREAM; null without. */
+  /** The code in the client's RST_STREAM. `null`: none has arrived. */
   resetCode: number | null = null
-  /** The code of the server's own RST_STREAM; null without. */
+  /** The code in the server's own RST_STREAM. `null`: it has sent none. */
   sentResetCode: number | null = null
   #hasBegun = false
   #isResponded = false
-  /** Who waits for a part of the request. */
+  /** Callbacks that wait for a part of the request. */
   #waiting: (() => void)[] = []
 
   constructor(
@@ -97,12 +97,12 @@ export class FaultStream {
     this.count = place.count
   }
 
-  /** The request method; empty where the request has none. */
+  /** The request method; empty if the request has none. */
   get method(): string {
     return this.field(':method') ?? ''
   }
 
-  /** `:path`, with the query. */
+  /** The path with its query: `:path`. */
   get path(): string {
     return this.field(':path') ?? ''
   }
@@ -112,17 +112,17 @@ export class FaultStream {
     return this.fields.filter(([name]) => !name.startsWith(':'))
   }
 
-  /** What has come of the body. */
+  /** The part of the body that has arrived. */
   get body(): Buffer {
     return Buffer.concat(this.chunks)
   }
 
-  /** The same as text, by UTF-8. */
+  /** The same as {@link FaultStream.body}, decoded as UTF-8. */
   get text(): string {
     return this.body.toString()
   }
 
-  /** How many octets of the body have come. */
+  /** How many bytes of the body have arrived. */
   get length(): number {
     return this.chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   }
@@ -137,33 +137,33 @@ export class FaultStream {
     return this.resetCode !== null || this.sentResetCode !== null
   }
 
-  /** Whether the response has begun, by a header section other than an informational one, or was refused. */
+  /** Whether the response has begun with a header section that isn't informational, or the request was refused. */
   get hasBegun(): boolean {
     return this.#hasBegun || this.isReset
   }
 
-  /** The server has said that it has done nothing about it (RFC 9113 §8.7). */
+  /** Whether the server has refused it as unprocessed (RFC 9113 §8.7). */
   get isRefused(): boolean {
     return this.sentResetCode === REFUSED_STREAM
   }
 
-  /** `GET /path`. */
+  /** Returns the method and the path: `GET /path`. */
   toString(): string {
     return `${this.method} ${this.path}`
   }
 
-  /** The first field of a name, such as `content-type` or `:authority`. */
+  /** Returns the first field with this name, such as `content-type` or `:authority`. */
   field(name: string): string | undefined {
     return this.fields.find(([known]) => known === name)?.[1]
   }
 
-  /** Waits for the end of the request. @returns false where it was reset, or its connection closed, before */
+  /** Waits for the end of the request. @returns false if it was reset or its connection closed before */
   async whole(): Promise<boolean> {
     while (!this.isComplete && !this.#isGone) await this.#untilMoved()
     return this.isComplete
   }
 
-  /** The request's body, piece by piece as it comes; it ends with the request, or with the stream. */
+  /** Iterates over the pieces of the request body as they arrive, until the request or the stream ends. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     for (let at = 0; ; at++) {
       while (at >= this.chunks.length && !this.isComplete && !this.#isGone) await this.#untilMoved()
@@ -173,16 +173,16 @@ export class FaultStream {
     }
   }
 
-  /** Waits. @returns false where the connection has closed before */
+  /** Waits for some milliseconds. @returns false if the connection closes before */
   delay(milliseconds: number): Promise<boolean> {
     return this.connection.delay(milliseconds)
   }
 
   /**
-   * A whole response, in one segment as far as the client's windows allow.
+   * Sends a whole response, in one segment as far as the client's windows allow.
    *
-   * @param response a text or octets are the body of a 200
-   * @returns false where the stream or the connection has closed before all was sent
+   * @param response a string or bytes: the body of a 200
+   * @returns false if the stream or the connection closes before everything was sent
    */
   respond(response: FaultResponse | string | Uint8Array = {}): Promise<boolean> {
     if (this.#isOver) return Promise.resolve(false)
@@ -202,12 +202,12 @@ export class FaultStream {
     return sent
   }
 
-  /** An informational response, such as 103. */
+  /** Sends an informational response, such as 103. */
   inform(status: number, headers: FieldsInit = []): void {
     this.head(status, headers)
   }
 
-  /** The header section of a response, and nothing more. */
+  /** Sends only the header section of a response. */
   head(status: number | string, headers: FieldsInit = [], { isEnd = false }: { isEnd?: boolean } = {}): void {
     if (this.#isOver) return
     if (!(Number(status) < 200)) this.#hasBegun = true
@@ -221,24 +221,25 @@ export class FaultStream {
     else this.connection.write(section)
   }
 
-  /** A part of a response's body. @returns false where the stream or the connection has closed before all was sent */
+  /** Sends a part of the response body. @returns false if the stream or the connection closes before that */
   data(content: string | Uint8Array): Promise<boolean> {
     return this.#send(content, null)
   }
 
-  /** The end of a response that has begun. */
+  /** Ends a response that has begun. */
   end(content: string | Uint8Array = ''): Promise<boolean> {
     return this.#send(content, 'data')
   }
 
-  /** A trailer section, which ends the response. */
+  /** Ends the response with a trailer section. */
   endWith(trailers: FieldsInit): Promise<boolean> {
     return this.#send('', this.#toTrailers(trailers))
   }
 
   /**
-   * A body so slow, and its end. The header section must have been sent. @returns false where the stream closed
-   * before
+   * Sends the response body slowly, and ends it. You must have sent the header section before.
+   *
+   * @returns false if the stream closes before the end
    */
   async trickle(
     body: string | Uint8Array,
@@ -254,7 +255,7 @@ export class FaultStream {
     return this.end()
   }
 
-  /** RST_STREAM: the stream counts on neither side any more. */
+  /** Sends RST_STREAM: the stream no longer counts on either side. */
   reset(code: ErrorCode = 'INTERNAL_ERROR'): void {
     const number = toCode(code)
     if (this.#isGone) return
@@ -263,17 +264,17 @@ export class FaultStream {
     this.wake()
   }
 
-  /** RST_STREAM(REFUSED_STREAM): the server has done nothing about it (RFC 9113 §8.7). */
+  /** Refuses the request as unprocessed, with RST_STREAM(REFUSED_STREAM) (RFC 9113 §8.7). */
   refuse(): void {
     this.reset('REFUSED_STREAM')
   }
 
-  /** The 200 that opens the tunnel of a CONNECT, plain or extended. */
+  /** Opens the tunnel of a CONNECT, plain or extended, with a 200. */
   accept(headers: FieldsInit = []): void {
     this.head(200, headers)
   }
 
-  /** Sends back what comes, until the client ends its side: with a header section of its own, unless one was sent. */
+  /** Sends the request body back until the client ends it. It sends a header section first, unless you have. */
   async echo(): Promise<boolean> {
     for await (const chunk of this) {
       if (!(await this.data(chunk))) return false
@@ -282,7 +283,7 @@ export class FaultStream {
   }
 
   /**
-   * PUSH_PROMISE for a request, and its response. A client that allows no pushes has to end the connection by
+   * Sends PUSH_PROMISE for a request, and the response. A client that allows no pushes has to end the connection with
    * PROTOCOL_ERROR (RFC 9113 §8.4).
    */
   push(path: string, body = ''): void {
@@ -302,7 +303,7 @@ export class FaultStream {
     )
   }
 
-  /** A header section that RFC 9113 or RFC 7541 forbids, in place of the response's. */
+  /** Sends a header section that RFC 9113 or RFC 7541 forbids, instead of a response. */
   badHeaders(name: BadHeaders): void {
     const section = byName('bad header section', BAD_HEADERS, name)(this.id)
     if (this.#isOver) return
@@ -310,7 +311,7 @@ export class FaultStream {
     this.connection.write(section)
   }
 
-  /** A header section that is small on the wire, or not, and large in the client's memory. */
+  /** Sends a header section that is large in the client's memory, and may be small on the wire. */
   headerBomb(kind: HeaderBomb, options: BombOptions = {}): void {
     const section = toBomb(kind, this.id, options)
     if (this.#isOver) return
@@ -318,7 +319,7 @@ export class FaultStream {
     this.#end(section)
   }
 
-  /** The connection's own: something has come, or nothing more will. */
+  /** For the connection: something has arrived, or nothing more will. */
   wake(): void {
     const waiting = this.#waiting
     this.#waiting = []
@@ -329,7 +330,7 @@ export class FaultStream {
     return this.isReset || this.connection.isClosed
   }
 
-  /** Whether nothing more may be sent. */
+  /** Whether nothing more can be sent. */
   get #isOver(): boolean {
     return this.#isGone || this.#isResponded
   }
@@ -362,7 +363,7 @@ export class FaultStream {
     })
   }
 
-  /** Counted as closed before it is said: the client may open another as soon as it hears of it. */
+  /** Counts the stream as closed before the frame is sent: the client may open another one as soon as it arrives. */
   #end(last: Buffer): void {
     this.#markResponded()
     this.connection.write(last)

@@ -1,5 +1,5 @@
 /**
- * What a hostile server sends over and over, by name.
+ * Frames that a hostile server sends over and over, by name.
  *
  * @module
  */
@@ -14,20 +14,20 @@ const FRAME_SIZE = 16_384
 /** An unknown type (RFC 9113 §5.5): a client has to ignore its frames. */
 const UNKNOWN = 0xbe
 const STATUS_200 = 0x88
-/** Of HPACK's static table, with its value: a field that may come as often as one likes. */
+/** A field with its value, from HPACK's static table. It may be repeated any number of times. */
 const ACCEPT_ENCODING = 0x90
 
 const JUNK = frame(UNKNOWN, 0, 0, Buffer.alloc(FRAME_SIZE))
 const WINDOWS = Buffer.concat([1, 2].map((size) => frames.settings([Setting.INITIAL_WINDOW_SIZE, size])))
 const TABLES = Buffer.concat([0, 4_096].map((size) => frames.settings([Setting.HEADER_TABLE_SIZE, size])))
 
-/** A flood: what comes once, ahead of it, and what comes over and over. */
+/** A flood: the frames it sends once at first, and those it repeats. */
 export interface FloodRounds {
-  /** What makes the rounds legal by themselves: most come within a response, whose header section this is. */
+  /** The frames before it that make the rounds legal: for most, the header section of a response. */
   ahead?(streamId: number): Buffer
-  /** What comes over and over. */
+  /** The frames that it repeats. */
   round(streamId: number): Buffer
-  /** The rounds are part of a header block: no other frame may come in between (RFC 9113 §6.10). */
+  /** Whether the rounds are part of a header block: no other frame may be in between (RFC 9113 §6.10). */
   readonly isBlock?: true
 }
 
@@ -35,9 +35,9 @@ const respond = (streamId: number): Buffer => frames.response(streamId)
 const open = (streamId: number): Buffer => frame(Type.HEADERS, 0, streamId, Buffer.of(STATUS_200))
 
 /**
- * The name of a flood. DATA of a flood doesn't wait for the client's windows: a client that gives no credit for it may
- * end the connection by FLOW_CONTROL_ERROR. RST_STREAM after RST_STREAM on one stream, and PUSH_PROMISE for a client
- * that allows no pushes, are forbidden from the first or second round on.
+ * The name of a flood. Its DATA doesn't wait for the client's windows: a client that gives no credit for it may end the
+ * connection with FLOW_CONTROL_ERROR. Repeated RST_STREAM on one stream, and PUSH_PROMISE for a client that allows no
+ * pushes, are illegal from the second or first round on.
  */
 export type Flood =
   | 'SETTINGS'
@@ -60,7 +60,7 @@ export type Flood =
   | 'CONTINUATION'
   | 'informational responses'
 
-/** What each is made of. */
+/** The frames of each flood. */
 export const FLOODS: Readonly<Record<Flood, FloodRounds>> = {
   SETTINGS: { round: () => frames.settings() },
   'SETTINGS that change windows': { round: () => WINDOWS },
@@ -93,30 +93,30 @@ export const FLOODS: Readonly<Record<Flood, FloodRounds>> = {
   'informational responses': { round: (id) => frames.headers(id, [[':status', '103']]) },
 }
 
-/** How much a flood sends. It ends at the first of these, or with its connection. */
+/** How much a flood sends. It ends at the first of these limits, or with its connection. */
 export interface FloodOptions {
-  /** The stream that it names. @default the newest of the connection */
+  /** The number of the stream in its frames. @default the connection's newest stream */
   readonly streamId?: number
-  /** Rounds; most are one frame. @default without limit */
+  /** How many rounds to send; most are one frame. @default no limit */
   readonly count?: number
-  /** Octets. @default without limit */
+  /** How many bytes to send. @default no limit */
   readonly bytes?: number
-  /** Rounds a second. @default as fast as the client reads */
+  /** How many rounds to send per second. @default as fast as the client reads */
   readonly perSecond?: number
 }
 
-/** Octets that are written at once. */
+/** How many bytes it writes at once. */
 const WRITE = 65_536
 
-/** What a flood needs of its connection. */
+/** What a flood needs from its connection. */
 export interface FloodTarget {
-  /** Whether what is written now goes out. */
+  /** Whether data that is written now is sent. */
   readonly isWritable: boolean
-  /** Settles when it was written. */
+  /** Writes the bytes, and settles when they were written. */
   writeCut(bytes: Buffer): Promise<void>
-  /** The same for all that the script writes, with nothing in between. */
+  /** Writes what the script writes, with nothing else in between. */
   writeAlone(script: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void>
-  /** @returns false where the connection has closed before */
+  /** Waits for some milliseconds. @returns false if the connection closes before */
   delay(milliseconds: number): Promise<boolean>
 }
 

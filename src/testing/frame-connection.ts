@@ -1,5 +1,5 @@
 /**
- * One end of a connection that speaks HTTP/2 by the frame, whatever is beneath: it keeps nothing of what comes.
+ * One end of a connection that reads and writes HTTP/2 frames over any Duplex. It doesn't record them.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import { PairedDuplex } from './duplex-pair.ts'
 import type { ErrorCode, Frame, SettingsInit } from './frames.ts'
 import { Flag, FrameParser, frames, Type, toCode, toEntries } from './frames.ts'
 
-/** What a GOAWAY says. */
+/** The contents of a GOAWAY frame. */
 export interface GoAwayInit {
-  /** The last stream that the server has taken, or may take. @default the newest that has come, or 0 */
+  /** The number of the last stream that the server may process. @default the newest stream, or 0 */
   readonly lastStreamId?: number
-  /** A name of RFC 9113 §7, or any number. @default 'NO_ERROR' */
+  /** The error code: a name from RFC 9113 §7, or any number. @default 'NO_ERROR' */
   readonly code?: ErrorCode
-  /** Text behind the code. @default '' */
+  /** The additional debug data, as text. @default '' */
   readonly debugData?: string
   /**
-   * Whether the server closes the connection (FIN) behind it: `at once`, or `when drained`, which is as soon as the
-   * streams that were taken have ended.
+   * When the server closes the connection (FIN) after it: `at once`, or `when drained`, as soon as the streams up to
+   * the last one have ended.
    *
    * @default 'never'
    */
@@ -30,43 +30,43 @@ export interface GoAwayInit {
 }
 
 /**
- * A server's side: it reads frames, acknowledges SETTINGS and PINGs, and writes at once, whether that is legal or not.
- * What extends it sees to all other frames in {@link FrameConnection.receive}.
+ * The server's side of a connection: it reads frames, acknowledges SETTINGS and PINGs, and writes at once, legal or
+ * not. Subclasses handle all other frames in {@link FrameConnection.receive}.
  */
 export class FrameConnection {
-  /** Beneath HTTP/2, and beneath TLS where there is any. */
+  /** The transport below HTTP/2, and below TLS if there is any. */
   readonly transport: Duplex
-  /** Whether a PING gets its ACK. */
+  /** Whether it acknowledges PINGs. */
   acksPings = true
-  /** The client has closed its side, properly. */
+  /** Whether the client has closed its side cleanly. */
   hasEnded = false
-  /** The transport is gone. */
+  /** Whether the transport is closed. */
   isClosed = false
-  /** How many octets of HTTP/2 were written. */
+  /** How many bytes of HTTP/2 it has written. */
   bytesWritten = 0
   /** How many writes began with a HEADERS or a DATA frame. */
   messagesWritten = 0
 
-  /** What HTTP/2 is read from and written to. */
+  /** The stream that carries HTTP/2. */
   readonly #link: Duplex
-  /** Who waits for the ACK of a PING, by its payload: a flood's has another. */
+  /** Callbacks that wait for the ACK of a PING, by its payload; a flood uses a different payload. */
   readonly #pings = new Map<string, (isAcknowledged: boolean) => void>()
   #pingCount = 0
-  /** What to do at each ACK of SETTINGS. */
+  /** Callbacks for the next ACKs of SETTINGS. */
   readonly #settings: ((isAcknowledged: boolean) => void)[] = []
-  /** How many octets may be written before all falls silent. */
+  /** After how many bytes it falls silent. */
   #silentFrom = Number.POSITIVE_INFINITY
   #hasSettings = false
-  /** What waits for the server's first SETTINGS. */
+  /** Actions that wait for the server's first SETTINGS. */
   #afterSettings: (() => void)[] = []
-  /** What is held back for one segment. Null: nothing is. */
+  /** Writes held back for one segment. Null: none are held back. */
   #held: Buffer[] | null = null
-  /** What comes behind that which is being written alone. Null: nothing is. */
+  /** Actions queued while something is written by itself. Null: nothing is. */
   #behind: (() => void)[] | null = null
-  /** Its side is closed, or will be behind what is held back. */
+  /** Its side is closed, or will be after the held-back writes. */
   #isEnding = false
 
-  /** @param link the TLS on top of the transport, where there is any */
+  /** Creates the server's side of a connection. @param link the TLS layer on the transport, if any */
   constructor(transport: Duplex, link: Duplex = transport) {
     this.transport = transport
     this.#link = link
@@ -83,30 +83,30 @@ export class FrameConnection {
     transport.on('close', () => this.onClose())
   }
 
-  /** The transport, of a connection over TCP. @throws Error where the transport is another Duplex */
+  /** The TCP socket. @throws Error if the transport is another Duplex */
   get socket(): Socket {
     if (!(this.transport instanceof Socket)) throw new Error('This connection has no socket')
     return this.transport
   }
 
-  /** Whether nothing more is written, by `fallSilent()`. */
+  /** Whether it writes nothing more, because of `fallSilent()`. */
   get isSilent(): boolean {
     return this.bytesWritten >= this.#silentFrom
   }
 
-  /** Whether what is written now goes out. */
+  /** Whether data that is written now is sent. */
   get isWritable(): boolean {
     return this.#canWrite && !this.#isEnding
   }
 
-  /** The server's first SETTINGS are out: before them it may send nothing else (RFC 9113 §3.4). */
+  /** Whether the server has sent its first SETTINGS, which must precede all other frames (RFC 9113 §3.4). */
   get hasSettings(): boolean {
     return this.#hasSettings
   }
 
   /**
-   * Any octets, right or wrong: at once, and in one segment, unless there is too much for one. After the connection has
-   * closed, nothing happens.
+   * Writes any bytes, valid or not, at once, and in one segment if they fit. Does nothing after the connection has
+   * closed.
    */
   write(...pieces: readonly Buffer[]): void {
     for (const piece of pieces) this.#note(piece)
@@ -116,9 +116,9 @@ export class FrameConnection {
   }
 
   /**
-   * Writes all that a function writes in one segment, once it has returned. The client finds all of that in one read.
+   * Collects everything that a function writes, and sends it in one segment: the client gets it in one read.
    *
-   * @param script must not be asynchronous: what it would write later goes by itself
+   * @param script must not be asynchronous: later writes aren't collected
    */
   inOneSegment(script: () => void): void {
     this.#write(this.#collect(script))
@@ -126,10 +126,10 @@ export class FrameConnection {
   }
 
   /**
-   * Writes what a function writes cut at these offsets, each part in a segment of its own. Settles when the last part
-   * was written.
+   * Collects everything that a function writes, cuts it at these offsets, and sends each part in a separate segment.
+   * Settles when the last part was written.
    *
-   * @param offsets from 0, ascending: `[9]` cuts a frame behind its header. `'each byte'`: between any two octets
+   * @param offsets from 0, ascending: `[9]` cuts a frame after its header. `'each byte'`: between any two bytes
    */
   cutAt(offsets: readonly number[] | 'each byte', script: () => void): Promise<void> {
     const bytes = this.#collect(script)
@@ -139,11 +139,10 @@ export class FrameConnection {
   }
 
   /**
-   * Writes these octets cut at the offsets, each part in a segment of its own: a client in the same process reads them
-   * one by one. An empty part is left out. What is written meanwhile goes behind them; settles when the last part was
-   * written.
+   * Cuts these bytes at the offsets, and sends each part in a separate segment: a client in the same process reads them
+   * one by one. It skips empty parts. Other writes wait; it settles when the last part was written.
    *
-   * @param offsets from 0, ascending: `[9]` cuts a frame behind its header
+   * @param offsets from 0, ascending: `[9]` cuts a frame after its header
    */
   writeCut(bytes: Buffer, ...offsets: readonly number[]): Promise<void> {
     this.#note(bytes)
@@ -152,7 +151,7 @@ export class FrameConnection {
     return isCut
   }
 
-  /** Writes with nothing else in between: what others write meanwhile goes behind it. Settles with the script. */
+  /** Writes with nothing else in between: other writes wait until the script has settled. */
   writeAlone(script: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#inTurn(() => {
@@ -164,9 +163,10 @@ export class FrameConnection {
   }
 
   /**
-   * A round trip: settles when the client has heard all that was written so far, and what it said to that has come.
+   * Makes a round trip with a PING: settles when the client has received everything so far, and its reaction has
+   * arrived.
    *
-   * @returns false where the connection closed before
+   * @returns false if the connection closes before
    */
   ping(): Promise<boolean> {
     return new Promise((resolve) => {
@@ -178,7 +178,7 @@ export class FrameConnection {
     })
   }
 
-  /** Sends SETTINGS, and calls back at their ACK, before any frame behind it is looked at. */
+  /** Sends SETTINGS, and calls back at their ACK, before it handles any later frame. */
   announce(settings: readonly SettingsInit[], onAcknowledged: (isAcknowledged: boolean) => void): void {
     if (this.isClosed) {
       onAcknowledged(false)
@@ -188,65 +188,65 @@ export class FrameConnection {
     this.write(frames.settings(...toEntries(settings)))
   }
 
-  /** GOAWAY. No rule for requests runs for streams above the last one that it names. */
+  /** Sends GOAWAY. Rules don't run for requests on streams above its last stream id. */
   goAway(init: GoAwayInit = {}): void {
     checkNames('goAway()', init, ['lastStreamId', 'code', 'debugData', 'closes'])
     const { lastStreamId = this.newestStreamId, code = 'NO_ERROR', debugData = '' } = init
     this.write(frames.goAway(lastStreamId, toCode(code), debugData))
   }
 
-  /** WINDOW_UPDATE: gives credit to a stream, or to the connection (0). */
+  /** Sends WINDOW_UPDATE: gives credit to a stream, or to the connection (0). */
   grant(streamId: number, octets: number): void {
     this.write(frames.windowUpdate(streamId, octets))
   }
 
   /**
-   * Becomes a black hole: it reads on, and sends nothing more at any layer that a client could see.
+   * Becomes a black hole: it continues to read, but sends nothing more at any layer that a client could see.
    *
-   * @param fromByte how many octets the connection may have sent at the most, with those that it has sent already: what
-   *   lies behind is lost. 0: at once
+   * @param fromByte how many bytes the connection may have sent in total, including those it has sent already; later
+   *   bytes are lost. 0: it sends nothing more at once
    */
   fallSilent(fromByte = 0): void {
     this.#silentFrom = fromByte
   }
 
-  /** Stops reading. What the client sends fills the buffers of both systems, and then its own. */
+  /** Stops reading: the client's data fills the buffers of both systems, and then the client's own. */
   pauseReading(): void {
     this.#link.pause()
     this.transport.pause()
   }
 
-  /** Reads on. */
+  /** Continues to read after `pauseReading()`. */
   resumeReading(): void {
     this.transport.resume()
     this.#link.resume()
   }
 
   /**
-   * Closes its side of the connection (FIN, over TLS behind `close_notify`), and reads on. What is held back for one
-   * segment, or is being cut, goes out before. After `fallSilent()` nothing happens.
+   * Closes its side of the connection (FIN; over TLS after `close_notify`), and continues to read. Writes that are held
+   * back or being cut are sent first. Does nothing after `fallSilent()`.
    */
   end(): void {
     this.#isEnding = true
     this.#endBehind()
   }
 
-  /** Breaks the connection (a TCP RST, or what a Duplex has instead). */
+  /** Breaks the connection: with a TCP RST, or by destroying the Duplex. */
   break(): void {
     const { transport } = this
     if (transport instanceof Socket || transport instanceof PairedDuplex) transport.resetAndDestroy()
     else transport.destroy(new Error('The peer has broken the connection'))
   }
 
-  /** The greatest stream id of the client's so far. */
+  /** The highest stream id that the client has used so far. */
   protected get newestStreamId(): number {
     return 0
   }
 
-  /** The client has broken HTTP/2, or doesn't speak it. */
+  /** The client has violated HTTP/2, or doesn't speak it. */
   protected onProblem(_problem: string): void {}
 
-  /** A frame has come. Sees to SETTINGS and PING. */
+  /** A frame has arrived. Handles SETTINGS and PING. */
   protected receive({ type, flags, payload }: Frame): void {
     const isAck = (flags & Flag.ACK) !== 0
     if (type === Type.SETTINGS) {
@@ -258,13 +258,13 @@ export class FrameConnection {
     }
   }
 
-  /** Does it as soon as the server's first SETTINGS are out: nothing of its own may come before them. */
+  /** Runs the action once the server's first SETTINGS were sent: no other frame may precede them. */
   protected afterSettings(action: () => void): void {
     if (this.#hasSettings) action()
     else this.#afterSettings.push(action)
   }
 
-  /** All whole frames of what has come together were received. */
+  /** All complete frames of one read were received. */
   protected onRead(): void {}
 
   protected onEnd(): void {
@@ -297,7 +297,7 @@ export class FrameConnection {
     settle?.(true)
   }
 
-  /** What a piece begins with. */
+  /** Counts a piece by its first frame. */
   #note({ 3: type, 4: flags = 0 }: Buffer): void {
     if (type === Type.DATA || type === Type.HEADERS) this.messagesWritten++
     if (type === Type.SETTINGS && (flags & Flag.ACK) === 0) this.#hasSettings = true
@@ -308,7 +308,7 @@ export class FrameConnection {
     for (const action of this.#afterSettings.splice(0)) action()
   }
 
-  /** Closes its side, unless something has to go out before. */
+  /** Closes its side, unless something has to be sent first. */
   #endBehind(): void {
     if (!this.#isEnding || this.#held !== null) return
     this.#inTurn(() => {
@@ -316,13 +316,13 @@ export class FrameConnection {
     })
   }
 
-  /** At once, or behind what is being written alone. */
+  /** Runs it at once, or after what is being written by itself. */
   #inTurn(action: () => void): void {
     if (this.#behind === null) action()
     else this.#behind.push(action)
   }
 
-  /** What was written alone has ended. */
+  /** What was written by itself is finished. */
   #goOn(): void {
     const behind = this.#behind ?? []
     this.#behind = null
@@ -332,7 +332,7 @@ export class FrameConnection {
     }
   }
 
-  /** Whether something is written alone again. @param behind what comes behind that, then */
+  /** Whether something is being written by itself again. @param behind the actions to run after that */
   #isAlone(behind: readonly (() => void)[]): boolean {
     this.#behind?.push(...behind)
     return this.#behind !== null
@@ -367,7 +367,7 @@ export class FrameConnection {
     else if (this.#canWrite && bytes.length > 0) this.#link.write(this.#count(bytes))
   }
 
-  /** What of it may still be written. */
+  /** The part of it that may still be written. */
   #count(bytes: Buffer): Buffer {
     const part = bytes.subarray(0, this.#silentFrom - this.bytesWritten)
     this.bytesWritten += part.length

@@ -1,6 +1,5 @@
 /**
- * HTTP/2 by the frame (RFC 9113 §4 and §6): what is written, and what is read. It shares nothing with the client's own
- * framing, which it is to check.
+ * Writes and reads HTTP/2 frames (RFC 9113 §4 and §6). It shares no code with the client's own framing, which it tests.
  *
  * @module
  */
@@ -22,10 +21,10 @@ export const Type = {
   CONTINUATION: 9,
 } as const
 
-/** Flags. ACK is that of SETTINGS and PING. */
+/** Frame flags. ACK is for SETTINGS and PING. */
 export const Flag = { ACK: 1, END_STREAM: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 0x20 } as const
 
-/** RFC 9113 §6.5.2 and RFC 8441 §3. */
+/** Setting ids: RFC 9113 §6.5.2 and RFC 8441 §3. */
 export const Setting = {
   HEADER_TABLE_SIZE: 1,
   ENABLE_PUSH: 2,
@@ -36,7 +35,7 @@ export const Setting = {
   ENABLE_CONNECT_PROTOCOL: 8,
 } as const
 
-/** RFC 9113 §7, in the order of its numbers. */
+/** The error codes of RFC 9113 §7, in numerical order. */
 export const ERROR_CODES = [
   'NO_ERROR',
   'PROTOCOL_ERROR',
@@ -57,58 +56,58 @@ export const ERROR_CODES = [
 /** An error code by its name (RFC 9113 §7). */
 export type ErrorName = (typeof ERROR_CODES)[number]
 
-/** An error code: its name, or any number, also one that has no name. */
+/** An error code: its name, or any number, even one without a name. */
 export type ErrorCode = ErrorName | number
 
-/** SETTINGS by their names; an id that has no name is a number. */
+/** SETTINGS by their names. For an id without a name, use a {@link SettingsEntry}. */
 export interface SettingsObject {
-  /** Octets of the dynamic table that the server's HPACK decoder keeps. */
+  /** How many bytes the dynamic table of the server's HPACK decoder has. */
   readonly headerTableSize?: number
-  /** 0 or 1; a client takes 0 only (RFC 9113 §6.5.2). */
+  /** Server push: 0 or 1. Clients only accept 0 (RFC 9113 §6.5.2). */
   readonly enablePush?: number
   /** How many requests the client may have open at once. */
   readonly maxConcurrentStreams?: number
-  /** The window of a new stream for the client's DATA, in octets. */
+  /** The window for the client's DATA on a new stream, in bytes. */
   readonly initialWindowSize?: number
-  /** The longest payload of a frame that the server takes, in octets: 16,384 to 16,777,215. */
+  /** The largest frame payload that the server accepts, in bytes: 16,384 to 16,777,215. */
   readonly maxFrameSize?: number
-  /** The largest header section that the server takes, in octets: advice. */
+  /** The largest header section that the server accepts, in bytes; advisory. */
   readonly maxHeaderListSize?: number
-  /** 0 or 1: whether extended CONNECT may be used (RFC 8441 §3). */
+  /** Extended CONNECT: 0 or 1 (RFC 8441 §3). */
   readonly enableConnectProtocol?: number
   readonly [id: number]: number
 }
 
-/** RFC 9113 §3.4: what a client says first. */
+/** The first bytes from a client (RFC 9113 §3.4). */
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 
-/** The greatest stream id: what the first step of a graceful GOAWAY names (RFC 9113 §6.8). */
+/** The highest stream id, which the first step of a graceful GOAWAY contains (RFC 9113 §6.8). */
 export const MAX_STREAM_ID = 2 ** 31 - 1
 
 const HEAD_LENGTH = 9
 const EMPTY = Buffer.alloc(0)
 
-/** `:status: 200`, as HPACK's static table has it. */
+/** `:status: 200` in HPACK's static table. */
 const STATUS_200 = 0x88
-/** `content-length`, likewise, with a value that isn't indexed. */
+/** `content-length` in HPACK's static table, with a value that isn't indexed. */
 const CONTENT_LENGTH = [0x0f, 0x0d]
 
-/** One frame that has come, without its padding taken off. */
+/** A received frame, including its padding. */
 export interface Frame {
-  /** Such as 1 for HEADERS. */
+  /** The frame type, such as 1 for HEADERS. */
   readonly type: number
-  /** The flags, as a number of 8 bits. */
+  /** The flags, as an 8-bit number. */
   readonly flags: number
-  /** 0: the connection. */
+  /** The stream id; 0 for the connection. */
   readonly streamId: number
-  /** What follows the frame header, padding included. */
+  /** The bytes after the frame header, including padding. */
   readonly payload: Buffer
 }
 
 /** One entry of SETTINGS: an id, such as `Setting.MAX_CONCURRENT_STREAMS`, and its value. */
 export type SettingsEntry = readonly [id: number, value: number]
 
-/** SETTINGS, in either form. An entry may come twice, and in any order. */
+/** SETTINGS, in either form. Entries may repeat, in any order. */
 export type SettingsInit = SettingsObject | SettingsEntry
 
 const SETTING_OF: ReadonlyMap<string, number> = new Map([
@@ -121,7 +120,7 @@ const SETTING_OF: ReadonlyMap<string, number> = new Map([
   ['enableConnectProtocol', Setting.ENABLE_CONNECT_PROTOCOL],
 ])
 
-/** The entries of a SETTINGS frame. @throws TypeError for a name that isn't known */
+/** The entries for a SETTINGS frame. @throws TypeError for an unknown name */
 export function toEntries(settings: readonly SettingsInit[]): SettingsEntry[] {
   return settings.flatMap((each) => (isEntry(each) ? [each] : Object.entries(each).map(toEntry)))
 }
@@ -146,7 +145,7 @@ export function toCode(code: ErrorCode): number {
   throw new TypeError(`Unknown error code ${code}: expected a number or one of ${ERROR_CODES.join(', ')}`)
 }
 
-/** A name, such as `GOAWAY`, or the number of a type that has none. */
+/** The name of a frame type, such as `GOAWAY`, or its number if it has no name. */
 export function toTypeName(type: number): string {
   return TYPE_NAMES[type] ?? String(type)
 }
@@ -165,7 +164,7 @@ function toUint16(value: number): Buffer {
   return bytes
 }
 
-/** Any frame at all, right or wrong. */
+/** Creates any frame, valid or not. */
 function toFrame(type: number, flags: number, streamId: number, payload: Buffer = EMPTY): Buffer {
   const frame = Buffer.allocUnsafe(HEAD_LENGTH + payload.length)
   frame.writeUIntBE(payload.length, 0, 3)
@@ -176,58 +175,59 @@ function toFrame(type: number, flags: number, streamId: number, payload: Buffer 
   return frame
 }
 
-/** The frames of a peer, each as its bytes. */
+/** Creates frames as bytes, valid or not. */
 export const frames = {
+  /** Creates any frame, valid or not. */
   frame: toFrame,
-  /** SETTINGS with these entries; none makes an empty frame. */
+  /** Creates SETTINGS with these entries; without entries, an empty frame. */
   settings(...entries: readonly SettingsEntry[]): Buffer {
     const payload = entries.map(([id, value]) => Buffer.concat([toUint16(id), toUint32(value)]))
     return toFrame(Type.SETTINGS, 0, 0, Buffer.concat(payload))
   },
-  /** The acknowledgement of SETTINGS. */
+  /** Creates the ACK of SETTINGS. */
   settingsAck(): Buffer {
     return toFrame(Type.SETTINGS, Flag.ACK, 0)
   },
-  /** The header of a 200. */
+  /** Creates HEADERS for a 200. */
   response(streamId: number, flags = 0, contentLength: number | null = null): Buffer {
     const length = contentLength === null ? '' : String(contentLength)
     const field = contentLength === null ? [] : [...CONTENT_LENGTH, length.length]
     const block = Buffer.concat([Buffer.from([STATUS_200, ...field]), Buffer.from(length)])
     return toFrame(Type.HEADERS, Flag.END_HEADERS | flags, streamId, block)
   },
-  /** A whole header block in one frame. */
+  /** Creates HEADERS with a whole header block. */
   headers(streamId: number, fields: readonly Field[], flags = 0): Buffer {
     return toFrame(Type.HEADERS, Flag.END_HEADERS | flags, streamId, encodeFields(fields))
   },
-  /** PUSH_PROMISE on a stream, with the header section of the promised request. */
+  /** Creates PUSH_PROMISE on a stream, with the header section of the promised request. */
   pushPromise(streamId: number, promisedId: number, fields: readonly Field[]): Buffer {
     const payload = Buffer.concat([toUint32(promisedId), encodeFields(fields)])
     return toFrame(Type.PUSH_PROMISE, Flag.END_HEADERS, streamId, payload)
   },
-  /** DATA, without padding. */
+  /** Creates DATA without padding. */
   data(streamId: number, content: string | Buffer, flags = 0): Buffer {
     return toFrame(Type.DATA, flags, streamId, typeof content === 'string' ? Buffer.from(content) : content)
   },
-  /** RST_STREAM with an error code. */
+  /** Creates RST_STREAM with an error code. */
   reset(streamId: number, code: number): Buffer {
     return toFrame(Type.RST_STREAM, 0, streamId, toUint32(code))
   },
-  /** GOAWAY, with debug data in UTF-8. */
+  /** Creates GOAWAY, with debug data in UTF-8. */
   goAway(lastStreamId: number, code: number, debugData = ''): Buffer {
     const payload = [toUint32(lastStreamId), toUint32(code), Buffer.from(debugData)]
     return toFrame(Type.GOAWAY, 0, 0, Buffer.concat(payload))
   },
-  /** PING; with flag 1, the acknowledgement of one. A payload of other than 8 octets is an error of the peer. */
+  /** Creates PING; with flag 1, an ACK. A payload that isn't 8 bytes long is an error. */
   ping(payload: Buffer = Buffer.alloc(8), flags = 0): Buffer {
     return toFrame(Type.PING, flags, 0, payload)
   },
-  /** WINDOW_UPDATE; stream id 0 is the connection. */
+  /** Creates WINDOW_UPDATE; stream id 0 is the connection. */
   windowUpdate(streamId: number, increment: number): Buffer {
     return toFrame(Type.WINDOW_UPDATE, 0, streamId, toUint32(increment))
   },
 }
 
-/** What a SETTINGS frame says. */
+/** The entries in a SETTINGS frame. */
 export function toSettings({ payload }: Frame): SettingsEntry[] {
   const entries: SettingsEntry[] = []
   for (let at = 0; at + 6 <= payload.length; at += 6) {
@@ -236,7 +236,7 @@ export function toSettings({ payload }: Frame): SettingsEntry[] {
   return entries
 }
 
-/** What is left of a DATA or HEADERS frame without its padding and its priority. */
+/** The content of a DATA or HEADERS frame, without padding and priority. */
 export function toContent({ type, flags, payload }: Frame): Buffer {
   const isPadded = (flags & Flag.PADDED) !== 0
   const padding = isPadded ? payload.readUInt8(0) : 0
@@ -244,14 +244,14 @@ export function toContent({ type, flags, payload }: Frame): Buffer {
   return payload.subarray((isPadded ? 1 : 0) + (hasPriority ? 5 : 0), payload.length - padding)
 }
 
-/** The whole frames of what a server has sent. */
+/** The complete frames in what a server has sent. */
 export function toFrames(bytes: Buffer): Frame[] {
   const list: Frame[] = []
   new FrameParser((frame) => list.push(frame), 'server').push(bytes)
   return list
 }
 
-/** Bytes → frames. A client's begin once its preface has come. */
+/** Parses bytes to frames. A client's frames begin after its preface. */
 export class FrameParser {
   readonly #onFrame: (frame: Frame) => void
   #bytes: Buffer = EMPTY

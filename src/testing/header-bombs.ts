@@ -9,29 +9,31 @@ import { Flag } from './frames.ts'
 import { toBlock, toLiteral } from './header-blocks.ts'
 
 /**
- * What a header section is made of:
+ * What the header section contains:
  *
- * - `references`: one field of 4,000 octets, put into HPACK's table once, and named over and over: an octet for each
- * - `many fields`: as many short fields
- * - `long field`: one field
+ * - `references`: one field of 4,000 bytes, added to HPACK's table once, and then referenced over and over, with one
+ *   byte each
+ * - `many fields`: many short fields
+ * - `long field`: one long field
  */
 export type HeaderBomb = 'references' | 'many fields' | 'long field'
 
-/** How large a bomb is. */
+/** How large a header bomb is. */
 export interface BombOptions {
   /**
-   * Octets of header fields, as the client decodes them. @default 64_000_000 for references, 1_000_000 for the
-   * others
+   * How many bytes of header fields the client decodes.
+   *
+   * @default 64_000_000 for `references`, else 1_000_000
    */
   readonly bytes?: number
 }
 
 const STATUS_200 = Buffer.of(0x88)
 const VALUE = 4_000
-/** The newest entry of the dynamic table (RFC 7541 §2.3.3): 62, behind the pattern of an indexed field. */
+/** The newest entry of the dynamic table (RFC 7541 §2.3.3): index 62, as an indexed field. */
 const NEWEST = 0xbe
 
-/** The frames of a response that ends with its header section. */
+/** Creates the frames of a response that ends with its header section. */
 export function toBomb(kind: HeaderBomb, streamId: number, { bytes }: BombOptions): Buffer {
   const blocks: Readonly<Record<HeaderBomb, () => Buffer>> = {
     references: () => {

@@ -1,5 +1,5 @@
 /**
- * `dodici/testing`: a server that misbehaves on demand, for tests of whatever speaks HTTP/2 to one.
+ * `dodici/testing`: a server that misbehaves on demand, for testing any HTTP/2 client.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What real servers do, as far as a client can tell.
+ * The behaviour of real servers, as a client sees it.
  *
  * @module
  */
@@ -8,15 +8,19 @@ import type { FaultConnection } from './fault-connection.ts'
 import type { Preset } from './fault-server.ts'
 import { MAX_STREAM_ID } from './frames.ts'
 
-/** How many requests a connection takes. */
+/** How many requests a connection serves. */
 export interface RetiringOptions {
-  /** The number of the request at which the connection is retired, from 1. */
+  /**
+   * The number of the request, from 1, at which the server retires the connection.
+   *
+   * @default 1_000 for nginx, 10_000 for ALB, 1 for Apache
+   */
   readonly requests?: number
 }
 
 /**
- * nginx, whose `keepalive_requests` are used up (1,000 by default): at the last request's header section it sends
- * GOAWAY, ignores what lies above, responds, and closes the connection.
+ * nginx when `keepalive_requests` is reached (1,000 by default): at the header section of the last request it sends
+ * GOAWAY. It ignores later streams, responds, and closes the connection.
  */
 function nginxThatRetires({ requests = 1_000 }: RetiringOptions = {}): Preset {
   return (server) =>
@@ -28,9 +32,9 @@ function nginxThatRetires({ requests = 1_000 }: RetiringOptions = {}): Preset {
 }
 
 /**
- * Apache's graceful restart, at this request of a connection: a GOAWAY that names the highest stream id, which only
- * announces the end (RFC 9113 §6.8). Once all requests have their responses come a second one, which names the last,
- * and the end.
+ * Apache's graceful restart, at this request of a connection: it sends a GOAWAY with the highest stream id, which only
+ * announces the end (RFC 9113 §6.8). After all responses it sends a second one, with the last stream id, and closes the
+ * connection.
  */
 function apacheThatRestarts({ requests = 1 }: RetiringOptions = {}): Preset {
   return (server) =>
@@ -44,16 +48,16 @@ function apacheThatRestarts({ requests = 1 }: RetiringOptions = {}): Preset {
     })
 }
 
-/** Milliseconds. What grpc-go wants between PINGs while no stream is open. */
+/** How many milliseconds grpc-go expects between PINGs while no stream is open. */
 const MIN_TIME_WITHOUT_STREAM = 7_200_000
-/** What it bears. */
+/** How many strikes it tolerates. */
 const MAX_STRIKES = 2
 
 /**
- * grpc-go without a policy of its own: a PING is a strike if it comes within five minutes of the last one (within two
- * hours while no stream is open), and no HEADERS or DATA were sent in between. At the third strike the server ends the
- * connection, with all that it has, by ENHANCE_YOUR_CALM. `minTime`, in milliseconds, takes the place of the five
- * minutes.
+ * grpc-go with its default policy: a PING is a strike if it arrives within five minutes of the previous one (within
+ * two hours while no stream is open), and the server sent no HEADERS or DATA in between. At the third strike the
+ * server ends the connection and all its streams with ENHANCE_YOUR_CALM. `minTime`, in milliseconds, replaces the
+ * five minutes.
  */
 function grpcGoThatCountsPings({ minTime = 300_000 }: { readonly minTime?: number } = {}): Preset {
   return (server) => {
@@ -74,8 +78,8 @@ function grpcGoThatCountsPings({ minTime = 300_000 }: { readonly minTime?: numbe
 }
 
 /**
- * A server of Node's `http2`: a body of unknown length that uses up a window by its very last octet ends by
- * RST_STREAM(NO_ERROR), and not by END_STREAM.
+ * Node's own `http2` server: a body of unknown length whose last byte exhausts a window ends with
+ * RST_STREAM(NO_ERROR), not with END_STREAM.
  */
 function nodeThatEndsByReset(): Preset {
   return (server) =>
@@ -85,9 +89,9 @@ function nodeThatEndsByReset(): Preset {
 }
 
 /**
- * AWS's Application Load Balancer, which retires a connection after 10,000 requests or when its time is up: GOAWAY,
- * and FIN right behind the last response. What lies above is ignored. With `cutsLast` the last response has no end:
- * as was reported in golang/go#18639.
+ * AWS's Application Load Balancer, which retires a connection after 10,000 requests or at a certain age: it sends
+ * GOAWAY, ignores later streams, and sends FIN right after the last response. With `cutsLast` the last response is cut
+ * off, as reported in golang/go#18639.
  */
 function albThatDrains({
   requests = 10_000,
@@ -109,11 +113,16 @@ function albThatDrains({
   }
 }
 
-/** What real servers do. Each is a bundle of rules, for {@link FaultServer.use}. */
+/** The behaviour of real servers: sets of rules for {@link FaultServer.use}. */
 export const presets = {
+  /** Retires a connection with GOAWAY after 1,000 requests, as nginx does. */
   nginxThatRetires,
+  /** Restarts gracefully, with two GOAWAY frames, as Apache does. */
   apacheThatRestarts,
+  /** Ends a connection after three PINGs that are too close together, as grpc-go does. */
   grpcGoThatCountsPings,
+  /** Ends some bodies with RST_STREAM(NO_ERROR) instead of END_STREAM, as Node's own server does. */
   nodeThatEndsByReset,
+  /** Retires a connection after 10,000 requests, as AWS's Application Load Balancer does. */
   albThatDrains,
 } as const

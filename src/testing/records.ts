@@ -1,5 +1,5 @@
 /**
- * What is kept of a client's frames.
+ * The records of a client's frames.
  *
  * @module
  */
@@ -7,36 +7,36 @@
 import type { Frame } from './frames.ts'
 import { toTypeName } from './frames.ts'
 
-/** A frame of the client's, as it is kept. */
+/** A recorded frame from the client. */
 export interface RecordedFrame extends Frame {
-  /** The type's name, such as `HEADERS`; its number where it has none. */
+  /** The type's name, such as `HEADERS`, or its number if it has no name. */
   readonly name: string
-  /** The connection's index. */
+  /** The index of its connection. */
   readonly connection: number
-  /** Milliseconds, as `performance.now()` counts. */
+  /** When it arrived, in milliseconds of `performance.now()`. */
   readonly at: number
 }
 
-/** A GOAWAY of the client's. */
+/** A recorded GOAWAY from the client. */
 export interface RecordedGoAway {
-  /** The connection's index. */
+  /** The index of its connection. */
   readonly connection: number
-  /** The last pushed stream that the client may have acted on; 0 for none. */
+  /** The last pushed stream that the client may have processed; 0 for none. */
   readonly lastStreamId: number
   /** The error code (RFC 9113 §7). */
   readonly code: number
   /** The additional debug data, as UTF-8. */
   readonly debugData: string
-  /** Milliseconds, as `performance.now()` counts. */
+  /** When it arrived, in milliseconds of `performance.now()`. */
   readonly at: number
 }
 
-/** A frame that has just come. */
+/** Records a frame that has just arrived. */
 export function toRecord({ type, flags, streamId, payload }: Frame, connection: number): RecordedFrame {
   return { type, name: toTypeName(type), flags, streamId, payload, connection, at: performance.now() }
 }
 
-/** What a GOAWAY frame says. */
+/** The contents of a GOAWAY frame. */
 export function toGoAway({ connection, payload, at }: RecordedFrame): RecordedGoAway {
   return {
     connection,

@@ -1,62 +1,61 @@
 /**
- * Which script is for which request, or connection.
+ * Which script runs for which request or connection.
  *
  * @module
  */
 
 /**
- * What a rule is for:
+ * What a rule applies to:
  *
  * - `'*'`: all
- * - a number: the one with this index, from 0, in the order in which they came
+ * - a number: the one with this index, from 0, in the order of arrival
  * - a function: those for which it returns true
  *
- * A request's has two more:
+ * Rules for requests also accept:
  *
- * - a text: a path, such as `/a` (with any query) or `/a?b=1` (with this one), or a method and a path, such as `POST
- *   /a`
- * - a pattern: the method and the path, such as `GET /a?b=1`, must match it
+ * - a string: a path, such as `/a` (with any query) or `/a?b=1` (with this query), or a method and a path: `POST /a`
+ * - a pattern that matches the method and the path, such as `GET /a?b=1`
  */
 export type Match<Subject> = '*' | number | ((subject: Subject) => boolean)
 
-/** What a rule for connections may have. */
+/** The members of a rule for connections. */
 export const CONNECTION_OPTIONS = [
   ...['settings', 'acksPings', 'grantsCredit', 'obeysWindows', 'staysHalfOpen'],
   ...['onConnection', 'onRequest', 'onData', 'onComplete', 'onFrame'],
 ]
 
-/** A rule that stands at one place of a list. */
+/** A rule in the list of rules. */
 export interface Rule<Subject, Script> {
   readonly matches: (subject: Subject) => boolean
   readonly script: Script
-  /** As it was added: `onRequest('/a')`. */
+  /** How it was added: `onRequest('/a')`. */
   readonly name: string
-  /** How often it may run; Infinity for any number. */
+  /** How often it may run; Infinity: no limit. */
   readonly times: number
-  /** Whether a test that never runs it is wrong: it is no part of a preset. */
+  /** Whether it has to run: it isn't part of a preset. */
   readonly isExpected: boolean
   /** How often it has run. */
   runs: number
 }
 
-/** Whether it has run as often as was asked for; once at least, without a number. */
+/** Whether it has run as often as it should: `times`, or at least once. */
 export function isMet({ isExpected, runs, times }: Rule<never, unknown>): boolean {
   return !isExpected || runs >= (times === Number.POSITIVE_INFINITY ? 1 : times)
 }
 
-/** A rule that isn't met, for a message. */
+/** A rule that hasn't run often enough, as text for an error message. */
 export function toRuleText({ name, runs, times }: Rule<never, unknown>): string {
   return times === Number.POSITIVE_INFINITY ? name : `${name} (${runs} of ${times} times)`
 }
 
-/** @throws TypeError for a number of times that no rule can run */
+/** @throws TypeError for an invalid number of times */
 export function checkTimes(times: unknown): number {
   if (times === Number.POSITIVE_INFINITY) return times
   if (typeof times === 'number' && Number.isSafeInteger(times) && times > 0) return times
   throw new TypeError(`times must be a whole number of at least 1, or Infinity, not ${String(times)}`)
 }
 
-/** What a rule is for, for a message. */
+/** What a rule applies to, as text for an error message. */
 export function toMatchText(match: unknown): string {
   return typeof match === 'function'
     ? `a function${match.name === '' ? '' : ` ${match.name}`}`
@@ -67,7 +66,7 @@ function toLiteral(match: unknown): string {
   return typeof match === 'string' ? `'${match}'` : String(match)
 }
 
-/** What every subject has. */
+/** What all subjects have. */
 interface Indexed {
   readonly index: number
 }
@@ -78,7 +77,7 @@ export interface MatchedRequest extends Indexed {
   readonly path: string
 }
 
-/** A predicate for a matcher of connections. @throws TypeError for anything else */
+/** Creates a predicate from a matcher for connections. @throws TypeError for anything else */
 export function toPredicate<Subject extends Indexed>(match: Match<Subject>): (subject: Subject) => boolean {
   if (match === '*') return () => true
   if (typeof match === 'function') return match
@@ -86,7 +85,7 @@ export function toPredicate<Subject extends Indexed>(match: Match<Subject>): (su
   throw new TypeError(`A rule matches '*', an index or a function, not ${String(match)}`)
 }
 
-/** A predicate for a matcher of requests. @throws TypeError for anything else */
+/** Creates a predicate from a matcher for requests. @throws TypeError for anything else */
 export function toRequestPredicate<Request extends MatchedRequest>(
   match: Match<Request> | string | RegExp,
 ): (request: Request) => boolean {

@@ -1,5 +1,5 @@
 /**
- * TLS beneath a fault server, and what can go wrong in it.
+ * The TLS layer of a fault server, and its failures.
  *
  * @module
  */
@@ -12,7 +12,7 @@ const GARBAGE = Buffer.from([0x17, 3, 3, 0, 32, ...Array<number>(32).fill(0xdd)]
 const ALERT = [0x15, 3, 3, 0, 2]
 const FATAL = 2
 
-/** Alerts of a server's (RFC 8446 §6). */
+/** Alerts that a server can send (RFC 8446 §6). */
 export const ALERTS = {
   unexpected_message: 10,
   handshake_failure: 40,
@@ -30,24 +30,24 @@ export const ALERTS = {
   no_application_protocol: 120,
 } as const
 
-/** The name of an alert. */
+/** The name of a TLS alert. */
 export type TlsAlert = keyof typeof ALERTS
 
-/** A fatal alert, in the clear: a client takes it in place of a ServerHello. */
+/** Creates an unencrypted fatal alert, which a client accepts instead of a ServerHello. */
 export function toAlert(description: number): Buffer {
   return Buffer.from([...ALERT, FATAL, description])
 }
 
-/** What is beneath a connection. */
+/** The layers below an HTTP/2 connection. */
 export interface ConnectionLayers {
   readonly transport: Duplex
-  /** What HTTP/2 is spoken on: the transport, or TLS on top of it. */
+  /** The stream that carries HTTP/2: the transport, or TLS over it. */
   readonly link: Duplex
-  /** Makes TLS send an alert. Null: there is no TLS. */
+  /** Makes TLS send an alert. Null without TLS. */
   readonly alert: (() => void) | null
 }
 
-/** What TLS is spoken on. What goes through it comes from the socket, or from a script. */
+/** The stream below TLS. Its data comes from the socket, or from a script. */
 export class TlsTransport extends Duplex {
   readonly #socket: Socket
 
@@ -63,7 +63,7 @@ export class TlsTransport extends Duplex {
     this.on('error', () => {})
   }
 
-  /** Makes the server's side of TLS send a fatal alert, `bad_record_mac`: by a record that it can't decrypt. */
+  /** Makes the server's TLS send a fatal alert, `bad_record_mac`, by giving it a record that it can't decrypt. */
   alert(): void {
     this.push(GARBAGE)
   }
@@ -82,7 +82,7 @@ export class TlsTransport extends Duplex {
     callback()
   }
 
-  /** TLS has failed, as by an alert of either side: the socket closes behind what TLS has said to that. */
+  /** TLS has failed, for example because of an alert: the socket closes after what TLS has sent about that. */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#socket.destroySoon()
     callback(error)

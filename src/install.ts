@@ -1,5 +1,5 @@
 /**
- * Makes Node's built-in fetch, and every npm undici in the process, use a dispatcher of ours, and undoes it.
+ * Makes Node's built-in fetch, and every npm undici in the process, use a Dodici dispatcher, and undoes it.
  *
  * @module
  */
@@ -20,19 +20,20 @@ import {
 } from './scheduler/fallback/builtin.ts'
 
 /**
- * Makes `fetch`, `WebSocket` and `EventSource` use a dispatcher: those that are built into Node, and those of npm
- * undici 6, 7 and 8. It may be called before or after the first fetch, and again with another dispatcher.
+ * Makes `fetch`, `WebSocket` and `EventSource` use a dispatcher: both Node's own, and those from npm undici 6, 7 and 8.
+ * You can call it before or after the first fetch, and again with another dispatcher.
  *
- * Node's own undici is loaded first, and its dispatcher kept: {@link uninstall} puts it back, and the fallback is made
- * from it.
+ * It loads Node's own undici and keeps its dispatcher: {@link uninstall} restores it, and the fallback is created from
+ * it.
  *
- * undici's function of this name makes its fetch and its classes global instead. That is what the `install()` of
- * `dodici/undici` does.
+ * In undici, the function of this name makes undici's fetch and classes global instead. `install()` from
+ * `dodici/undici` does that.
  *
- * @param dispatcher takes handlers of both shapes, as all of ours do. `uninstall()` doesn't close it.
+ * @param dispatcher a dispatcher that accepts handlers of both shapes, as all of Dodici's do. `uninstall()` doesn't
+ *   close it.
  * @default getGlobalDispatcher()
- * @throws InvalidArgumentError when it can't dispatch; NotSupportedError on Bun and Deno, whose fetch isn't undici's,
- *   unless npm's undici was loaded before: then that one uses the dispatcher
+ * @throws InvalidArgumentError if it can't dispatch; NotSupportedError on Bun and Deno, whose fetch isn't undici's,
+ *   unless npm undici was loaded before: then npm undici uses the dispatcher
  *
  * @example
  * ```ts
@@ -64,7 +65,7 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
 }
 
 /**
- * Puts back the dispatchers from before {@link install}, except where other code has replaced ours since. A no-op
+ * Restores the dispatchers from before {@link install}, except where other code has set another one since. Does nothing
  * without an earlier `install()`.
  */
 export function uninstall(): void {
@@ -77,7 +78,7 @@ export function uninstall(): void {
   writeInstallation(undefined)
 }
 
-/** Writes a place as undici does, except that a place which was never used can be emptied again. */
+/** Sets a global slot as undici does, except that a slot that was never used before can be deleted again. */
 function put(slot: symbol, dispatcher: unknown): void {
   if (dispatcher === undefined && Reflect.deleteProperty(globalThis, slot)) return
   const { configurable } = Object.getOwnPropertyDescriptor(globalThis, slot) ?? { configurable: true }

@@ -19,11 +19,11 @@ import type {
 export type Callback<TData> = (error: Error | null, data: TData) => void
 
 /**
- * undici's core API, as methods: they only need `dispatch()` from their object.
+ * The core API, as in undici: methods that need only `dispatch()` of their object.
  *
- * `TOpaque` and `TForm` are inferred from the options `opaque` and `responseHeaders`. The overloads with `never` are
- * there only so that a `Dispatcher` is one of undici-types 6, 7 and 8, too, although ours say more: no call matches
- * them. The last overload of each method is what `ReturnType` and `Parameters` take.
+ * TypeScript infers `TOpaque` and `TForm` from the options `opaque` and `responseHeaders`. No call matches the
+ * overloads with `never`: they make a `Dispatcher` assignable to the one in undici-types 6, 7 and 8. `ReturnType` and
+ * `Parameters` see the last overload of each method.
  */
 export interface ApiMethods {
   /** Sends a request, and returns the response when its header section has arrived. */

@@ -12,11 +12,11 @@ export interface FormDataLike {
 
 /** A `Blob` or a `File`: the global classes, or any object with these members. */
 export interface BlobLike {
-  /** Bytes. */
+  /** Its length in bytes. */
   readonly size: number
   /** The media type; empty for none. */
   readonly type: string
-  /** The content. */
+  /** The content, as a stream. */
   stream(): ReadableStreamLike
 }
 

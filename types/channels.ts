@@ -170,11 +170,11 @@ export interface SessionMessage {
 
 /** The peer's SETTINGS (RFC 9113 §6.5.2), as far as they matter to requests. */
 export interface PeerSettings {
-  /** SETTINGS_MAX_CONCURRENT_STREAMS. */
+  /** The value of SETTINGS_MAX_CONCURRENT_STREAMS. */
   readonly maxConcurrentStreams?: number | undefined
   /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441). */
   readonly enableConnectProtocol?: boolean | undefined
-  /** SETTINGS_MAX_HEADER_LIST_SIZE. Bytes. */
+  /** The value of SETTINGS_MAX_HEADER_LIST_SIZE, in bytes. */
   readonly maxHeaderListSize?: number | undefined
 }
 

@@ -96,10 +96,16 @@ export type ConnectTlsOptions = Omit<
      * A function is called for each connection, so you can replace a certificate while the dispatcher is in use. When
      * it returns a different object, TLS sessions of the old one aren't resumed. If it returns `undefined`, the other
      * options apply.
+     *
+     * @default undefined
      */
     secureContext?: SecureContext | (() => SecureContext | undefined) | undefined
 
-    /** The port to connect to, if not the origin's: `:authority` keeps the origin's. From 1 to 65_535. */
+    /**
+     * The port to connect to, from 1 to 65_535. `:authority` keeps the origin's port.
+     *
+     * @default the origin's port
+     */
     remotePort?: number | undefined
   }
 
@@ -122,7 +128,7 @@ export interface ClientOptions extends CallLimits, Http1Options {
   connect?: ConnectOptionsWithTarget | Connector | null | undefined
 
   /**
-   * undici's other name for the `connect` options, which override these. No effect with a connect function.
+   * Another name for the `connect` options, from undici; `connect` overrides it. No effect with a connect function.
    *
    * @default null
    */
@@ -152,10 +158,10 @@ export interface ClientOptions extends CallLimits, Http1Options {
   autoSelectFamily?: boolean | null | undefined
 
   /**
-   * How long one address may take before the next one is tried, in milliseconds; values below 10 count as 10.
+   * How many milliseconds one address may take before the next one is tried; values below 10 count as 10.
    * `connect.autoSelectFamilyAttemptTimeout` overrides it. No effect with a connect function.
    *
-   * @default Node's: 250; 500 from Node 26 on
+   * @default Node's own: 250, or 500 from Node 26 on
    */
   autoSelectFamilyAttemptTimeout?: number | null | undefined
 
@@ -191,7 +197,7 @@ export interface ClientOptions extends CallLimits, Http1Options {
   maxSessionBuffer?: number | null | undefined
 
   /**
-   * How long a session without requests stays open. `0`: until the server closes it.
+   * How many milliseconds a session without requests stays open. `0`: until the server closes it.
    *
    * An idle HTTP/1.1 connection stays open for as long, unless its server asks for another time with
    * `keep-alive: timeout`. If you don't set this option, it stays open for 4 seconds, as in undici.
@@ -201,10 +207,10 @@ export interface ClientOptions extends CallLimits, Http1Options {
   keepAliveTimeout?: number | null | undefined
 
   /**
-   * How long a session with requests waits for a byte from the server before it sends a PING (RFC 9113 §6.7). Unless
-   * you set it, Dodici sends an early PING 2 seconds after the last byte, and further ones 4, 8, 16 and 32 seconds
-   * after the previous ACK, if the server won't count them against the client. A session that was idle for this long is
-   * verified with a PING before it takes a request. `0`: never.
+   * How many milliseconds a session with requests waits for a byte from the server before it sends a PING (RFC 9113
+   * §6.7). Unless you set it, Dodici sends an early PING 2 seconds after the last byte, and further ones 4, 8, 16 and
+   * 32 seconds after the previous ACK, if the server won't count them against the client. A session that was idle for
+   * this long is verified with a PING before it takes a request. `0`: never.
    *
    * Doubled for an origin each time it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
    *
@@ -214,8 +220,8 @@ export interface ClientOptions extends CallLimits, Http1Options {
   pingInterval?: number | null | undefined
 
   /**
-   * How long the server may take to acknowledge a PING before Dodici destroys the session. `0`: forever, and Dodici
-   * verifies no session.
+   * How many milliseconds the server may take to acknowledge a PING before Dodici destroys the session. `0`: forever,
+   * and Dodici verifies no session.
    *
    * @default 15_000
    */
@@ -242,8 +248,8 @@ export interface ClientOptions extends CallLimits, Http1Options {
   resetRate?: number | null | undefined
 
   /**
-   * The age at which Dodici replaces a session. It opens another one first, which takes the requests once the server's
-   * SETTINGS have arrived. Then the old session finishes its streams, for at most
+   * The age, in milliseconds, at which Dodici replaces a session. It opens another one first, which takes the requests
+   * once the server's SETTINGS have arrived. Then the old session finishes its streams, for at most
    * {@link ClientOptions.sessionGracePeriod}, and closes. The new connection resolves the name again. `0`: no limit.
    *
    * Each session's age is randomly reduced by up to 10 %, so that sessions opened together aren't replaced together. A
@@ -269,10 +275,10 @@ export interface ClientOptions extends CallLimits, Http1Options {
   maxSessionRequests?: number | null | undefined
 
   /**
-   * How long the streams of a session may continue after it was replaced for its age or its number of requests. Then
-   * the connection ends, and what is left on it fails with a `SocketError`; tunnels, too. Idempotent requests without
-   * any part of a response are retried. `0`: forever; the next session is replaced for its age only when these streams
-   * have ended.
+   * How many milliseconds the streams of a session may continue after it was replaced for its age or its number of
+   * requests. Then the connection ends, and its remaining streams and tunnels fail with a `SocketError`. Idempotent
+   * requests without any part of a response are retried. `0`: forever; the next session is replaced for its age only
+   * when these streams have ended.
    *
    * @default 300_000
    */
@@ -297,18 +303,14 @@ export interface ClientOptions extends CallLimits, Http1Options {
   enforceMaxHeaderListSize?: boolean | null | undefined
 
   /**
-   * The dispatcher for requests that HTTP/2 can't serve:
+   * The dispatcher for what HTTP/2 can't serve: origins that choose HTTP/1.1 in ALPN (Dodici remembers that for five
+   * minutes, or until a connection chooses HTTP/2), requests that a server refuses with HTTP_1_1_REQUIRED (RFC 9113
+   * §7), if their body can be sent again, and upgrades to servers that don't offer extended CONNECT. A request's
+   * limits, signal and errors are the same there.
    *
-   * - requests to an origin that chooses HTTP/1.1 in ALPN (remembered for five minutes, or until a connection chooses
-   *   HTTP/2);
-   * - a request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7), if its body can be sent again;
-   * - an upgrade to a server that doesn't offer extended CONNECT.
-   *
-   * A request's limits, signal and errors are the same there.
-   *
-   * - `undefined`: the undici that is built into Node. Dodici creates its dispatcher on first use with the same
-   *   `connect`, `socketPath`, `connectTimeout` and {@link Http1Options}, and closes it together with this one. If
-   *   there is none, such a request fails with a `NotSupportedError`.
+   * - `undefined`: the undici that is built into Node. Dodici creates its dispatcher on first use, with the same
+   *   `connect`, `socketPath`, `connectTimeout` and {@link Http1Options}, and closes it together with this one. On a
+   *   runtime without it, such a request fails with a `NotSupportedError`.
    * - Your own dispatcher: you close it. It decides how many connections it opens, and how long they live.
    * - `null`: none. Dodici offers only `h2` in ALPN, and such a request fails with an `AlpnError`, a `StreamError` or a
    *   `NotSupportedError`.
@@ -317,7 +319,11 @@ export interface ClientOptions extends CallLimits, Http1Options {
    */
   fallback?: FallbackDispatcher | null | undefined
 
-  /** HTTP/2 settings and limits, under undici's names. */
+  /**
+   * HTTP/2 settings and limits, under undici's names.
+   *
+   * @default {}
+   */
   h2Options?: H2Options | null | undefined
 
   /**
@@ -390,14 +396,14 @@ export interface ClientOptions extends CallLimits, Http1Options {
   h2c?: boolean | ((origin: URL) => boolean) | null | undefined
 
   /**
-   * undici's name for {@link ClientOptions.h2c}, which overrides it.
+   * Another name for {@link ClientOptions.h2c}, from undici; `h2c` overrides it. `null`: not set.
    *
    * @default null
    */
   useH2c?: boolean | null | undefined
 
   /**
-   * `false`: all requests go to the {@link ClientOptions.fallback}, which speaks HTTP/1.1.
+   * Whether Dodici uses HTTP/2 at all. `false`: all requests go to the {@link ClientOptions.fallback}, over HTTP/1.1.
    *
    * @default true
    */
@@ -465,10 +471,10 @@ export interface CoalesceOptions {
    * What must confirm, in addition to the certificate, that a session's server serves another origin:
    *
    * - `dns`: the origin's name resolves to the session's address. If the server has sent an ORIGIN frame (RFC 8336),
-   *   the frame lists the origin, too
+   *   the frame lists the origin, too.
    * - `origin-frame`: the server has sent an ORIGIN frame that lists the origin, and the name resolves to the session's
-   *   address, unless {@link CoalesceOptions.skipDns} is set
-   * - `both`: the same as `dns`, but {@link CoalesceOptions.skipDns} applies to origins that an ORIGIN frame lists
+   *   address, unless {@link CoalesceOptions.skipDns} is set.
+   * - `both`: the same as `dns`, but {@link CoalesceOptions.skipDns} applies to origins that an ORIGIN frame lists.
    *
    * @default 'both'
    */
@@ -485,15 +491,15 @@ export interface CoalesceOptions {
 }
 
 /**
- * SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). A missing setting isn't sent and has the protocol's
- * default.
+ * SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). Dodici always sends `enablePush`, `maxHeaderListSize`
+ * and `initialWindowSize`; any other setting has the protocol's default unless you set it.
  */
 export interface Http2Settings {
   /** The size of the HPACK table for responses, in bytes, from 0 to 2^32 - 1. @default 4_096 */
   headerTableSize?: number | undefined
   /** Server push: only `false` is accepted, and sent. @default false */
   enablePush?: boolean | undefined
-  /** Streams that the server may open, from 0 to 2^32 - 1. Without push it has no effect. */
+  /** How many streams the server may open, from 0 to 2^32 - 1. No effect without push. @default no limit */
   maxConcurrentStreams?: number | undefined
   /** The same as {@link ClientOptions.initialWindowSize}. */
   initialWindowSize?: number | undefined
@@ -505,9 +511,9 @@ export interface Http2Settings {
   enableConnectProtocol?: boolean | undefined
 }
 
-/** undici's `h2Options`. An option that you set both here and at the top level must have the same value. */
+/** The `h2Options`, as in undici. An option that you set both here and at the top level must have the same value. */
 export interface H2Options {
-  /** Sent when a session begins. */
+  /** The SETTINGS that a session sends when it begins. @default {} */
   settings?: Http2Settings | null | undefined
   /** The same as {@link ClientOptions.connectionWindowSize}. */
   connectionWindowSize?: number | null | undefined
@@ -517,15 +523,15 @@ export interface H2Options {
   pingInterval?: number | null | undefined
 }
 
-/** undici's `webSocket` options. A WebSocket fails when it receives more. */
+/** The `webSocket` options, as in undici. A WebSocket fails when it receives more. */
 export interface WebSocketOptions {
-  /** The most frames in one message. `0` or `Infinity`: no limit. @default 131_072 */
+  /** How many frames one message may have. `0` or `Infinity`: no limit. @default 131_072 */
   maxFragments?: number | undefined
   /** The most bytes in one message, decompressed. `0` or `Infinity`: no limit. @default 134_217_728 */
   maxPayloadSize?: number | undefined
 }
 
-/** undici's `eventSource` options. An EventSource fails when it receives more. */
+/** The `eventSource` options, as in undici. An EventSource fails when it receives more. */
 export interface EventSourceOptions {
   /** The most bytes in one event. `0` or `Infinity`: no limit. @default `buffer.constants.MAX_STRING_LENGTH` */
   maxEventSize?: number | undefined

@@ -7,7 +7,7 @@ import type { UpstreamChange } from './upstream-change.ts'
 
 /** An error with a code, such as undici's `UndiciError`. */
 export interface CodedError extends Error {
-  /** undici's code, such as `UND_ERR_SOCKET`. */
+  /** The code, as in undici: `UND_ERR_SOCKET`, for example. */
   code: string
 }
 
@@ -47,8 +47,7 @@ export type Dispatch = Dispatcher['dispatch']
  * Wraps a `dispatch()`.
  *
  * @param origin - the origin of a dispatcher that has only one. `undefined`: each request names its own. `null`:
- *   requests
- *   may go somewhere other than they say, as in an `UpstreamPool`, so don't cache by origin.
+ *   requests may go somewhere other than they say, as in an `UpstreamPool`, so don't cache by origin.
  */
 export type DispatcherComposeInterceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
 

@@ -10,6 +10,8 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
   /**
    * The standard's `BodyInit` from any library, an async iterable of bytes or strings, or a Node Readable. As in Node,
    * any other value becomes a string: even an array or another iterable, although undici's type permits these.
+   *
+   * @default null
    */
   body?:
     | RequestInit['body']
@@ -35,7 +37,11 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
   /** Required with a stream body: the response arrives after the request was sent. */
   duplex?: 'half' | undefined
 
-  /** An object of fields, name-value pairs, or a `Headers` from any library. */
+  /**
+   * The header fields: an object, name-value pairs, or a `Headers` from any library.
+   *
+   * @default those of the `Request`, if the first argument is one
+   */
   headers?:
     | RequestInit['headers']
     | Readonly<Record<string, string | readonly string[]>>

@@ -6,24 +6,24 @@
  */
 export interface Http1Options {
   /**
-   * The longest an idle HTTP/1.1 connection stays open, whatever its server asks for with `keep-alive: timeout`. `0`:
-   * as long as the server asks for. No effect over HTTP/2.
+   * How many milliseconds an idle HTTP/1.1 connection stays open at most, whatever its server asks for with
+   * `keep-alive: timeout`. `0`: as long as the server asks for. No effect over HTTP/2.
    *
    * @default 600_000
    */
   keepAliveMaxTimeout?: number | null | undefined
 
   /**
-   * How much earlier than the server's `keep-alive: timeout` Dodici closes an HTTP/1.1 connection, so that no request
-   * runs into the server's close. `0`: no earlier. No effect over HTTP/2.
+   * How many milliseconds before the server's `keep-alive: timeout` Dodici closes an HTTP/1.1 connection, so that no
+   * request meets the server's close. `0`: no earlier. No effect over HTTP/2.
    *
    * @default 2_000
    */
   keepAliveTimeoutThreshold?: number | null | undefined
 
   /**
-   * The age at which an HTTP/1.1 connection gets no new requests: it finishes those it has, and closes. `0`: no limit.
-   * undici 6 and early versions of 7 don't support it: on Node 20 and 22, Dodici may warn about that
+   * The age, in milliseconds, at which an HTTP/1.1 connection gets no new requests: it finishes those it has, and
+   * closes. `0`: no limit. undici 6 and early versions of 7 don't support it: on Node 20 and 22, Dodici may warn about that
    * (`DODICI_UNKNOWN_OPTION`). Over HTTP/2 it sets {@link ClientOptions.maxSessionAge}, unless you set that, too; and
    * `maxSessionAge` is the default of this option.
    *

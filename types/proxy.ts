@@ -4,9 +4,9 @@ import type { RequestHeaders } from './headers.ts'
 
 /** The second argument of {@link ProxyAgentOptions.clientFactory}: how to connect to the proxy. */
 export interface ProxyClientOptions {
-  /** {@link ProxyAgentOptions.proxyTls}. */
+  /** The same as {@link ProxyOptions.proxyTls}. */
   connect: ConnectTlsOptions
-  /** Milliseconds; `0`: no limit. */
+  /** How many milliseconds a connection attempt may take. `0`: no limit. */
   connectTimeout: number
 }
 
@@ -15,19 +15,23 @@ export interface ProxyOptions {
   /**
    * The value of `proxy-authorization` (RFC 9110 §11.7.2), such as `'Bearer …'`. It overrides the credentials in the
    * proxy URL.
+   *
+   * @default null
    */
   token?: string | null | undefined
 
-  /** Credentials for the Basic scheme, in Base64: `btoa('user:password')`. Not together with `token`. */
+  /** Credentials for the Basic scheme, in Base64: `btoa('user:password')`. Not with `token`. @default null */
   auth?: string | null | undefined
 
   /**
    * Header fields for the proxy, or a function that returns them. Dodici calls the function for each connection through
    * the proxy, and for each forwarded request. The origin doesn't receive them.
+   *
+   * @default {}
    */
   headers?: RequestHeaders | (() => RequestHeaders) | null | undefined
 
-  /** Options for the socket and TLS of connections to the proxy: `ca`, `cert`, `key`, `servername`, … @default {} */
+  /** Options for the socket and TLS of connections to the proxy, such as `ca` or `servername`. @default {} */
   proxyTls?: ConnectTlsOptions | null | undefined
 
   /** Options for TLS with the origin, inside the tunnel. @default the `connect` option */
@@ -49,13 +53,18 @@ export interface ProxyOptions {
    */
   clientFactory?: ((url: URL, options: ProxyClientOptions) => Dispatcher) | null | undefined
 
-  /** The user name for a SOCKS5 proxy (RFC 1929). It overrides the one in the proxy URL. */
+  /** The user name for a SOCKS5 proxy (RFC 1929). @default the one in the proxy URL */
   username?: string | null | undefined
 
-  /** The password for a SOCKS5 proxy. It overrides the one in the proxy URL. */
+  /** The password for a SOCKS5 proxy. @default the one in the proxy URL */
   password?: string | null | undefined
 
-  /** TLS and socket options. A function isn't accepted: connections go to the proxy. See `proxyTls`, `requestTls`. */
+  /**
+   * Options for TLS and the socket. A function isn't accepted: connections go to the proxy. See `proxyTls`,
+   * `requestTls`.
+   *
+   * @default {}
+   */
   connect?: ConnectTlsOptions | null | undefined
 }
 

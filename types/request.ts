@@ -23,7 +23,7 @@ export type RequestTrailers = RequestHeaders | (() => RequestHeaders | null | un
 
 /** How urgently you need a response (RFC 9218 §4). */
 export interface RequestPriority {
-  /** From 0, the most urgent, to 7. @default 3 */
+  /** The urgency: from 0, the most urgent, to 7. @default 3 */
   urgency?: number | undefined
   /**
    * Whether part of the response is useful before it is complete: the server may interleave it with others.
@@ -68,16 +68,18 @@ export interface DispatchOptions extends CallLimits {
 
   /**
    * Appended to `path` as a query string; a list gives one pair per element. Then `path` must not contain a query.
+   *
+   * @default undefined
    */
   query?: Readonly<Record<string, QueryValue>> | undefined
 
   /**
    * Whether sending the request twice does no harm (RFC 9110 §9.2.2). Dodici retries such a request once if its session
    * dies before any part of the response has arrived and its body can be sent again. It retries a provably unprocessed
-   * request in any case. No effect on a tunnel.
+   * request in any case. An `UpstreamPool` also sends a PUT or a DELETE to another upstream, unless this is `false`. No
+   * effect on a tunnel.
    *
-   * @default true for GET, HEAD, OPTIONS and TRACE, else false. An `UpstreamPool` sends a PUT or a DELETE to another
-   *   upstream as well, unless this is `false`.
+   * @default `true` for GET, HEAD, OPTIONS and TRACE, else `false`
    */
   idempotent?: boolean | undefined
 
@@ -92,8 +94,10 @@ export interface DispatchOptions extends CallLimits {
   servername?: string | null | undefined
 
   /**
-   * `false` sends an `upgrade` over HTTP/1.1, via the `fallback`. No effect on other requests: undici 8 sets it on
-   * every request of an older fetch, which uses HTTP/2 here nevertheless.
+   * Whether an `upgrade` may use HTTP/2. `false`: the `fallback` sends it over HTTP/1.1. No effect on other requests:
+   * undici 8 sets it on every request of an older fetch, which uses HTTP/2 here nevertheless.
+   *
+   * @default true
    */
   allowH2?: boolean | undefined
 
@@ -101,7 +105,7 @@ export interface DispatchOptions extends CallLimits {
    * Whether further requests on the same connection wait until this response has started. It is for HTTP/1.1 with
    * `pipelining` above 1; over HTTP/2 a slow response doesn't block others. `null`: the default.
    *
-   * @default true; `false` for HEAD
+   * @default `true`; `false` for HEAD
    */
   blocking?: boolean | null | undefined
 
@@ -120,7 +124,7 @@ export interface DispatchOptions extends CallLimits {
    * `connection: close` to the headers has the same effect. It is for HTTP/1.1: no effect over HTTP/2, because a
    * session carries other requests (RFC 9113 §8.2.2). `null`: the default.
    *
-   * @default false; `true` with `pipelining: 0`
+   * @default `false`; `true` with `pipelining: 0`
    */
   reset?: boolean | null | undefined
 
@@ -204,7 +208,11 @@ export interface RequestOptions<TOpaque = null, TForm extends HeaderForm = Heade
    */
   signal?: CallSignal | undefined
 
-  /** Called for each 1xx response. `null`: Dodici ignores them. */
+  /**
+   * Called for each 1xx response. `null`: Dodici ignores them.
+   *
+   * @default null
+   */
   onInfo?:
     | ((info: { statusCode: number; headers: Record<string, string | string[]> }) => void)
     | null

@@ -14,7 +14,7 @@ export interface DumpOptions {
    */
   limit?: number | undefined
 
-  /** Aborts the dump. */
+  /** Aborts the dump. `null`: none. @default null */
   signal?: AbortSignal | null | undefined
 }
 

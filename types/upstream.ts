@@ -95,10 +95,12 @@ export interface DnsOptions {
   interval?: number | null | undefined
 
   /**
+   * How Dodici resolves a name:
+   *
    * - `lookup`: asks the operating system, with its hosts file and search domains. It provides no TTL.
    * - `resolve`: asks name servers directly, and obeys the TTL.
    *
-   * @default 'lookup', or 'resolve' with `srv` or `servers`
+   * @default 'lookup'; 'resolve' with `srv` or `servers`
    */
   using?: 'lookup' | 'resolve' | null | undefined
 
@@ -125,7 +127,7 @@ export interface DnsOptions {
   servers?: readonly string[] | null | undefined
 
   /**
-   * How long a name server may take to answer, in milliseconds. Dodici asks each one twice. No effect with `lookup`:
+   * How many milliseconds a name server may take to answer. Dodici asks each one twice. No effect with `lookup`:
    * the system has its own limits.
    *
    * @default 2_000
@@ -169,7 +171,7 @@ export interface UpstreamPoolOptions extends PoolOptions {
   maxFailures?: number | null | undefined
 
   /**
-   * How long the first ejection of an upstream lasts. Each failed probe doubles it, and so does each further ejection
+   * How many milliseconds the first ejection of an upstream lasts. Each failed probe doubles it, and so does each further ejection
    * soon after.
    *
    * @default 1_000
@@ -177,8 +179,8 @@ export interface UpstreamPoolOptions extends PoolOptions {
   ejectionTime?: number | null | undefined
 
   /**
-   * The longest ejection, and the longest `retry-after` that Dodici obeys. If it is below `ejectionTime`, each ejection
-   * takes this long.
+   * The longest ejection, and the longest `retry-after` that Dodici obeys, in milliseconds. If it is below
+   * `ejectionTime`, each ejection takes this long.
    *
    * @default 60_000
    */
@@ -228,8 +230,8 @@ export interface UpstreamPoolOptions extends PoolOptions {
    * another origin. With Node's built-in `fetch`, Dodici can't tell, and sends it to an upstream.
    *
    * - `url`: where the redirect leads, unless that is the origin of an upstream or of the first request. Dodici then
-   *   omits the client's identity (`cert`, `key`), `rejectUnauthorized` and `checkServerIdentity`
-   * - `upstreams`: to an upstream, like all other requests
+   *   omits the client's identity (`cert`, `key`), `rejectUnauthorized` and `checkServerIdentity`.
+   * - `upstreams`: to an upstream, like all other requests.
    *
    * @default 'url'
    */
@@ -310,9 +312,9 @@ export interface UpstreamRetryBudget {
 }
 
 /**
- * When to send a request to a second upstream. The request must be safe to repeat (see {@link
- * DispatchOptions.idempotent}), and its body readable again: none, bytes, a string, a Blob, a form, or a function that
- * returns it.
+ * When to send a request to a second upstream. The request must be safe to repeat (see
+ * {@link DispatchOptions.idempotent}), and its body readable again: none, bytes, a string, a Blob, a form, or a
+ * function that returns it.
  *
  * The caller gets the response that begins first, whatever its status. Dodici resets the other stream (RST_STREAM with
  * CANCEL). A second attempt costs one of the `retryBudget`, and is the request's only repetition: neither attempt goes
@@ -330,10 +332,12 @@ export interface UpstreamHedge {
 /** A snapshot of one upstream. */
 export interface UpstreamStats {
   /**
-   * - `healthy`: it gets requests
-   * - `ejected`: it gets none until its time is over
-   * - `probing`: its time is over, and one request tries it
-   * - `overloaded`: it gets none until its `retry-after` has passed
+   * Whether it gets requests:
+   *
+   * - `healthy`: it does.
+   * - `ejected`: not until its time is over.
+   * - `probing`: its time is over, and one request tries it.
+   * - `overloaded`: not until its `retry-after` has passed.
    */
   state: 'healthy' | 'ejected' | 'probing' | 'overloaded'
 

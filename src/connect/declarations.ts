@@ -1,6 +1,6 @@
 /**
- * The declarations of `dodici/connect`. The build copies this file: it has declarations alone, and names packages
- * that each consumer has of its own.
+ * The declarations of `dodici/connect`. The build copies this file: it contains only declarations, and imports packages
+ * that the consumer has installed.
  *
  * @module
  */
@@ -16,80 +16,91 @@ import type { Compression } from '@connectrpc/connect/protocol'
 import type { Dispatcher } from '../index.ts'
 
 /**
- * The options of {@link createTransport}. Where connect-node has an option of the same name, the meaning is
- * connect-node's.
+ * The options of {@link createTransport}. An option that connect-node also has means the same here.
  */
 export interface TransportOptions {
   /** The URL that the path of each method is appended to, such as `'https://example.com/api'`. */
   baseUrl: string
 
-  /** What is spoken: Connect's own protocol, gRPC, or gRPC-Web. */
+  /** The protocol of the calls: Connect's own, gRPC, or gRPC-Web. */
   protocol: 'connect' | 'grpc' | 'grpc-web'
 
   /**
-   * What carries the requests: an Agent, or a Client, a Pool or an UpstreamPool of the origin of `baseUrl`.
-   * Connections, TLS, PINGs and proxies are its options.
+   * The dispatcher that sends the requests: an Agent, or a Client, Pool or UpstreamPool for the origin of `baseUrl`. Its
+   * options decide about connections, TLS, PINGs and proxies.
    *
-   * @default the global dispatcher, as it is when a call starts
+   * @default the global dispatcher at the start of each call
    */
   dispatcher?: Dispatcher | undefined
 
   /** Whether messages are sent as binary protobuf; `false`: as JSON. @default true */
   useBinaryFormat?: boolean | undefined
 
-  /** What each call goes through. They may change the fields and the URL of a request. @default [] */
+  /** Functions that each call goes through. They may change a request's fields and URL. @default [] */
   interceptors?: Interceptor[] | undefined
 
-  /** How the server may compress messages, the preferred way first. @default [compressionGzip, compressionBrotli] */
+  /** The compressions the server may use, in order of preference. @default [compressionGzip, compressionBrotli] */
   acceptCompression?: Compression[] | undefined
 
-  /** How messages are compressed; `null`: not at all, since some servers can't read that. @default null */
+  /** How to compress messages. `null`: not at all, because some servers can't read that. @default null */
   sendCompression?: Compression | null | undefined
 
-  /** Smaller messages aren't compressed. Bytes. @default 1024 */
+  /** How many bytes a message must have to be compressed. @default 1_024 */
   compressMinBytes?: number | undefined
 
   /**
-   * How large a received message may be, before and after it was decompressed. A larger one fails with
-   * RESOURCE_EXHAUSTED. Bytes.
+   * How many bytes a received message may have, before and after decompression. The call of a larger one fails with
+   * RESOURCE_EXHAUSTED.
    *
    * @default 4_294_967_295
    */
   readMaxBytes?: number | undefined
 
-  /** How large a sent message may be. A larger one fails with RESOURCE_EXHAUSTED. Bytes. @default 4_294_967_295 */
+  /**
+   * How many bytes a sent message may have. The call of a larger one fails with RESOURCE_EXHAUSTED.
+   *
+   * @default 4_294_967_295
+   */
   writeMaxBytes?: number | undefined
 
-  /** For JSON. Unknown fields are ignored unless it says otherwise. */
+  /** Options for JSON. @default { ignoreUnknownFields: true } */
   jsonOptions?: Partial<JsonReadOptions & JsonWriteOptions> | undefined
 
-  /** For binary protobuf. */
+  /** Options for binary protobuf. @default those of `@bufbuild/protobuf` */
   binaryOptions?: Partial<BinaryReadOptions & BinaryWriteOptions> | undefined
 
   /**
-   * Whether unary methods without side effects (`idempotency_level = NO_SIDE_EFFECTS`) are called by GET. Only
-   * `protocol: 'connect'` can do that.
+   * Whether to call unary methods without side effects (`idempotency_level = NO_SIDE_EFFECTS`) with GET. Only with
+   * `protocol: 'connect'`.
    *
    * @default false
    */
   useHttpGet?: boolean | undefined
 
-  /** The deadline of calls that have no `timeoutMs`. Milliseconds. @default none */
+  /** How many milliseconds a call without its own `timeoutMs` may take. @default no limit */
   defaultTimeoutMs?: number | undefined
 }
 
 /**
- * Makes a transport for `createClient()` of `@connectrpc/connect`. It opens no connection before the first call, and
- * has nothing that must be closed: the dispatcher has.
+ * Creates a transport for `createClient()` from `@connectrpc/connect`. The first call opens the first connection. There
+ * is nothing to close except the dispatcher.
  *
- * @throws InvalidArgumentError for an option that it doesn't know, such as connect-node's `nodeOptions`: the
- * dispatcher has those
- * @throws ConnectError of `@connectrpc/connect` for a limit that is out of range
+ * @throws InvalidArgumentError for an unknown option, such as connect-node's `nodeOptions`: set those on the dispatcher
+ * @throws ConnectError from `@connectrpc/connect` for a limit that is out of range
+ *
+ * @example
+ * ```ts
+ * import { createClient } from '@connectrpc/connect'
+ * import { createTransport } from 'dodici/connect'
+ *
+ * const transport = createTransport({ baseUrl: 'https://localhost:8443', protocol: 'grpc' })
+ * const client = createClient(ElizaService, transport)
+ * ```
  */
 export declare function createTransport(options: TransportOptions): Transport
 
-/** gzip, for `acceptCompression` and `sendCompression`. It doesn't block the event loop. */
+/** Compression with gzip, for `acceptCompression` and `sendCompression`. It doesn't block the event loop. */
 export declare const compressionGzip: Compression
 
-/** Brotli, likewise. */
+/** Compression with Brotli, for `acceptCompression` and `sendCompression`. It doesn't block the event loop. */
 export declare const compressionBrotli: Compression

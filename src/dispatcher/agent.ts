@@ -54,11 +54,10 @@ interface Entry {
 const MAX_LOOKS = 64
 
 /**
- * A dispatcher for any origin: each request names its own, and each origin has a {@link Pool}.
+ * A dispatcher for any origin: each request names its origin, and each origin has a {@link Pool}.
  *
- * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing.
- * Origins that speak HTTP/1.1 go to the `fallback`, one for all of them; so do `http:` origins, unless `h2c` returns
- * true for them.
+ * All Pools use the agent's `connect` options. Use one Agent per TLS identity: agents share nothing. One `fallback`
+ * serves all origins that speak HTTP/1.1, and all `http:` origins unless `h2c` is true for them.
  *
  * @example
  * ```ts
@@ -85,8 +84,15 @@ export class Agent extends LivingDispatcher {
   readonly #leaving = new Set<DispatcherType>()
 
   /**
-   * @param options those of each Pool, and the agent's own; see {@link AgentOptions}
+   * Creates a dispatcher for any origin, with a {@link Pool} for each.
+   *
+   * @param options see {@link AgentOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+   * @example
+   * ```ts
+   * const agent = new Agent()
+   * const { body } = await agent.request({ origin: 'https://localhost:12443', path: '/', method: 'GET' })
+   * ```
    */
   constructor(options?: AgentOptions) {
     // Bad options throw here, not at the first request.

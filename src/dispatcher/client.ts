@@ -10,11 +10,11 @@ import { markClass } from '../core/class-mark.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
- * A dispatcher for one origin over one HTTP/2 connection, opened by the first request.
+ * A dispatcher for one origin over one HTTP/2 connection, which the first request opens.
  *
- * `https:` origins speak HTTP/2 by ALPN, `http:` origins by prior knowledge (h2c). Calls above the peer's limit of
- * concurrent streams wait in a queue. A session that the peer retires (GOAWAY), or that aborted calls have filled,
- * finishes its streams while the next one takes over; one that dies is replaced.
+ * `https:` origins negotiate HTTP/2 via ALPN; `http:` origins need prior knowledge (h2c). When the server allows no
+ * more streams, calls wait in a queue. When the server retires a session (GOAWAY), or aborted calls have used it up, it
+ * finishes its streams while the next session takes over. A lost session is replaced.
  *
  * @example
  * ```ts
@@ -26,9 +26,16 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
  */
 export class Client extends OriginDispatcher {
   /**
+   * Creates a dispatcher for one origin, over one HTTP/2 connection.
+   *
    * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
    * @param options see {@link ClientOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+   * @example
+   * ```ts
+   * const client = new Client('https://localhost:12443')
+   * const { body } = await client.request({ path: '/', method: 'GET' })
+   * ```
    */
   constructor(origin: string | URL, options?: ClientOptions) {
     super(origin, options, { sessions: 1, http1: 1 })

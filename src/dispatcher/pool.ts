@@ -14,9 +14,9 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
 /**
  * A dispatcher for one origin over as many HTTP/2 connections as its requests need, up to `connections`.
  *
- * The first request opens one. A further one is opened when every other has as many streams as its peer allows, and is
- * closed when it has been idle for `keepAliveTimeout`. A request goes to the session with the fewest streams; when none
- * has room, it waits for the first that has.
+ * The first request opens a connection. The pool opens another one when all have as many streams as the server allows,
+ * and closes it once it has been idle for `keepAliveTimeout`. A request goes to the session with the fewest streams. If
+ * no session has room, the request waits for the first one that does.
  *
  * @example
  * ```ts
@@ -28,9 +28,16 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
  */
 export class Pool extends OriginDispatcher {
   /**
+   * Creates a dispatcher for one origin, over up to `connections` HTTP/2 connections.
+   *
    * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
    * @param options see {@link PoolOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+   * @example
+   * ```ts
+   * const pool = new Pool('https://localhost:12443', { connections: 2 })
+   * const { body } = await pool.request({ path: '/', method: 'GET' })
+   * ```
    */
   constructor(origin: string | URL, options?: PoolOptions)
   /** @param toSession for an Agent whose origins share sessions @internal */

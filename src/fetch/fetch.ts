@@ -32,21 +32,21 @@ import {
 } from './request-input.ts'
 
 /**
- * Node's own fetch, for URLs that aren't HTTP. It is read when this module is loaded: later `globalThis.fetch` may be
- * Dodici's. Reading it doesn't load undici.
+ * Node's own fetch, for URLs that aren't HTTP. Read when this module is loaded, because `globalThis.fetch` may be
+ * Dodici's later. Reading it doesn't load undici.
  */
 const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
 
 /**
- * Fetches a resource, as Node's own `fetch()` does, by a dispatcher of Dodici: over HTTP/2, or by
- * its fallback over HTTP/1.1.
+ * Fetches a resource, like Node's own `fetch()`, but through a Dodici dispatcher: over HTTP/2, or over HTTP/1.1 through
+ * its fallback.
  *
- * @param input a URL, as a string or an object, or a `Request`: Node's own, or that of an undici
- * @param init the members of the standard's `RequestInit`, and `dispatcher` (@default getGlobalDispatcher())
- * @returns the response, as soon as its header is there. `instanceof Response` holds. Its body must be read, cancelled,
- * or be left to the garbage collector: until then the peer is held back.
- * @throws TypeError for bad input, and with a `cause` when no response came (a network error); the reason of an aborted
- * signal. The promise is rejected with it.
+ * @param input a URL as a string or an object, or a `Request` from Node or from any undici
+ * @param init the members of the standard's `RequestInit`, and `dispatcher`, by default the global dispatcher
+ * @returns a promise for the response, as soon as its header section has arrived: an instance of the global `Response`.
+ *   Read the body, cancel it, or drop the response: until then, back-pressure holds the server back.
+ * @throws TypeError (the promise rejects) for invalid input, and with a `cause` if no response arrived (a network
+ *   error); the signal's reason if the call was aborted
  * @see https://fetch.spec.whatwg.org/#fetch-method
  *
  * @example

@@ -1,5 +1,5 @@
 /**
- * The dispatcher of Dodici's top-level functions. Node's global dispatcher is another one.
+ * The dispatcher for Dodici's top-level functions. Node's global dispatcher is a different one.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { isDispatcher } from '../dispatcher/dispatcher.ts'
 import { peekBuiltinClass } from '../scheduler/fallback/builtin.ts'
 import { GlobalAgent } from './global-agent.ts'
 
-/** The ESM and the CJS copy of this package in one process have one global dispatcher. */
+/** The ESM and CommonJS copies of this package in one process share one global dispatcher. */
 const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
 
 /**
- * The dispatcher that `request()`, `stream()`, `pipeline()`, `connect()` and `upgrade()` use when they aren't given
- * one.
+ * Returns the dispatcher that `request()`, `stream()`, `pipeline()`, `connect()`, `upgrade()` and `fetch()` use by
+ * default.
  *
- * Made on first use: an {@link Agent} with the default options. `https:` origins speak HTTP/2 where they can, `http:`
- * origins HTTP/1.1 by its fallback. Where Node's own fetch goes through the environment's proxy, so does this one.
+ * Created on first use: an {@link Agent} with default options. `https:` origins use HTTP/2 where they can, `http:`
+ * origins HTTP/1.1 through its fallback. It uses the environment's proxy if Node's own fetch does.
  */
 export function getGlobalDispatcher(): Dispatcher {
   const present: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER)
@@ -30,11 +30,11 @@ export function getGlobalDispatcher(): Dispatcher {
 }
 
 /**
- * Replaces it; the one before is neither closed nor destroyed. undici, and Node's own fetch, have one of their own: for
- * these there is `install()`. The function of this name of `dodici/undici` sets all of them.
+ * Replaces the global dispatcher; the previous one is neither closed nor destroyed. undici and Node's own fetch have
+ * another global dispatcher, which `install()` sets. `setGlobalDispatcher()` from `dodici/undici` sets all of them.
  *
- * @param dispatcher of Dodici, of undici 6, 7 or 8, or any object with a `dispatch()`, as for a request
- * @throws InvalidArgumentError when it can't dispatch
+ * @param dispatcher from Dodici, from undici 6, 7 or 8, or any object with a `dispatch()`
+ * @throws InvalidArgumentError if it can't dispatch
  */
 export function setGlobalDispatcher(dispatcher: FallbackDispatcher): void {
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')

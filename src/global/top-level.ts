@@ -1,5 +1,5 @@
 /**
- * The APIs as functions of a URL, over the global dispatcher or one that the options name.
+ * The APIs as functions that take a URL, over the global dispatcher or the one in the options.
  *
  * @module
  */
@@ -63,7 +63,7 @@ function toTarget(url: unknown): URL {
 }
 
 /**
- * The dispatcher that an option names, by default the global one.
+ * The dispatcher from the option; by default the global one.
  *
  * @throws InvalidArgumentError for a value that can't dispatch
  */
@@ -74,7 +74,7 @@ export function toDispatcher(dispatcher: unknown): Dispatching {
   return new ForeignDispatcher(given)
 }
 
-/** A dispatcher of another package: one of undici 6, such as a MockAgent, knows only handlers of the older shape. */
+/** A dispatcher from another package. Those from undici 6, such as MockAgent, only know handlers of the older shape. */
 class ForeignDispatcher implements Dispatching {
   readonly #given: object & Dispatching
 
@@ -83,8 +83,8 @@ class ForeignDispatcher implements Dispatching {
   }
 
   /**
-   * Whether it is a MockAgent that is active, and that sends a form as it was encoded: fetch asks. One of undici 6 or
-   * 7, which have no `eventSourceOptions`, would encode it anew, under another boundary than `content-type` names.
+   * For fetch: whether it is an active MockAgent that sends a form as it was encoded. undici 6 and 7, which have no
+   * `eventSourceOptions`, would encode the form again, with a boundary other than the one in `content-type`.
    */
   get isMockActive(): boolean {
     return Reflect.get(this.#given, 'isMockActive') === true && 'eventSourceOptions' in this.#given
@@ -97,7 +97,7 @@ class ForeignDispatcher implements Dispatching {
 
 type GivenOptions = TopLevelOptions & { path?: unknown; body?: unknown }
 
-/** One argument may be both: the URL in pieces, and the options. */
+/** A single argument may contain both: the parts of the URL, and the options. */
 function toOptions(url: unknown, given: GivenOptions | null | undefined): GivenOptions {
   if (given !== undefined && given !== null) {
     if (typeof given !== 'object') throw invalidKind('options', given, 'an object')
@@ -106,7 +106,7 @@ function toOptions(url: unknown, given: GivenOptions | null | undefined): GivenO
   return typeof url === 'object' && url !== null && !isUrl(url) ? withoutUrlPieces(url) : {}
 }
 
-/** As undici does: an own `path` replaces that of the URL; the method is PUT where there is a body, else GET. */
+/** As in undici: the option `path` replaces the URL's path; the default method is PUT with a body, else GET. */
 function aim(url: RequestUrl, given: GivenOptions | null | undefined): Aim {
   const { dispatcher, ...options } = toOptions(url, given)
   const { origin, pathname, search } = toTarget(url)
@@ -121,7 +121,7 @@ function aim(url: RequestUrl, given: GivenOptions | null | undefined): Aim {
   }
 }
 
-/** Bad arguments reject the promise. With a callback the error is thrown, as in undici. */
+/** Invalid arguments reject the promise. With a callback, they throw, as in undici. */
 function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
   if (callback !== undefined) return start()
   try {
@@ -131,7 +131,7 @@ function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
   }
 }
 
-/** The options that all overloads of a function have in common: the overloads themselves are in types/. */
+/** The options that all overloads of a function share. The overloads are in types/. */
 type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
 
 /**
@@ -141,12 +141,12 @@ type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
  * @example
  * const { statusCode, headers, body } = await request('https://localhost:12443/users', { query: { page: 2 } })
  * console.log(statusCode, await body.json())
- * @param url where to send it: a string, a URL, or an object of URL parts that has the options as well
- * @param options those of a dispatcher's `request()`. `method` is `'GET'` by default, or `'PUT'` with a body. `path`
- *   replaces the URL's path. `dispatcher` is the global dispatcher by default.
+ * @param url where to send it: a string, a URL, or an object with the parts of the URL and the options
+ * @param options the options of a dispatcher's `request()`. `method` is `'GET'` by default, or `'PUT'` with a body.
+ *   `path` replaces the URL's path. `dispatcher` is the global dispatcher by default.
  * @param callback called instead of returning a promise
  * @returns the status, the headers and the body. Read the body to its end, `dump()` it, or destroy it.
- * @throws one of `errors`, whose `processed` says whether the server may have acted on the request
+ * @throws one of `errors`; its `processed` says whether the server may have acted on the request
  */
 export const request = ((
   url: RequestUrl,
@@ -159,8 +159,8 @@ export const request = ((
   })) as RequestFunction
 
 /**
- * Sends a request and writes the response's body into the Writable that `factory` returns. It resolves when that has
- * finished. The options are those of {@link request}.
+ * Sends a request and writes the response body to the Writable that `factory` returns. It resolves when the Writable
+ * has finished. It has the same options as {@link request}.
  *
  * @example
  * await stream('https://localhost:12443/file', { opaque: 'file.bin' }, ({ opaque }) => createWriteStream(opaque))
@@ -180,8 +180,8 @@ export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
 }) as StreamFunction
 
 /**
- * Returns a Duplex: what you write to it is the request's body, and you read from it what `handler` returns, such as
- * the response's body. The options are those of {@link request}.
+ * Returns a Duplex. Write the request body to it, and read the stream that `handler` returns, such as the response
+ * body, from it. It has the same options as {@link request}.
  */
 export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
   const [given, handler] = typeof rest[0] === 'function' ? [null, ...rest] : rest
@@ -190,9 +190,10 @@ export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
 }) as PipelineFunction
 
 /**
- * Opens a tunnel through the server at `url` with CONNECT (RFC 9113 §8.5). Other options are those of {@link request}.
+ * Opens a tunnel through the server at `url` with CONNECT (RFC 9113 §8.5). The other options are the same as for
+ * {@link request}.
  *
- * @param options its `path` is the authority to connect to; without one, the tunnel is to the server itself
+ * @param options `path` is the authority to connect to. Without it, the tunnel leads to the server itself.
  */
 export const connect = ((
   url: RequestUrl,
@@ -208,8 +209,8 @@ export const connect = ((
   })) as ConnectFunction
 
 /**
- * Speaks another protocol, such as WebSocket, on a stream (extended CONNECT, RFC 8441), or on a connection of HTTP/1.1.
- * Other options are those of {@link request}.
+ * Switches to another protocol, such as WebSocket: on a stream (extended CONNECT, RFC 8441), or on an HTTP/1.1
+ * connection. The other options are the same as for {@link request}.
  */
 export const upgrade = ((
   url: RequestUrl,

@@ -1,5 +1,5 @@
 /**
- * gRPC over Dodici, below `@grpc/grpc-js`: its clients, generated code and interceptors stay as they are.
+ * gRPC over Dodici, underneath `@grpc/grpc-js`: clients, generated code and interceptors stay as they are.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import type { Channel, ChannelCredentials, ChannelOptions } from '@grpc/grpc-js'
 import type { PoolOptions } from '../index.ts'
 
 /**
- * The part of `@grpc/grpc-js` that the channels use: the module itself has it. It is a structural type, so that any
- * copy of the package fits.
+ * The part of the module `@grpc/grpc-js` that the channels use. It is a structural type, so any copy of the package
+ * fits.
  */
 export interface GrpcLibrary {
-  /** The class of the channels that serve what Dodici doesn't. */
+  /** The channel class for what Dodici doesn't serve. */
   readonly Channel: new (
     target: string,
     credentials: never,
     options: never,
   ) => unknown
-  /** The class of metadata. */
+  /** The metadata class. */
   readonly Metadata: {
-    /** Metadata without an entry. */
+    /** Creates empty metadata. */
     new (): unknown
   }
-  /** Makes credentials for a single call. */
+  /** Creates credentials for a call. */
   readonly credentials: {
-    /** Call credentials that add nothing. */
+    /** Creates call credentials that add nothing. */
     createEmpty(): unknown
   }
 }
@@ -33,31 +33,31 @@ export interface GrpcLibrary {
 /** The options of {@link channelFactory}. */
 export interface ChannelFactoryOptions {
   /**
-   * The copy of `@grpc/grpc-js` that the clients come from: `import * as grpc from '@grpc/grpc-js'`. Google's clients
-   * may carry a copy of their own, as `grpc` of google-gax.
+   * The copy of `@grpc/grpc-js` that your clients use: `import * as grpc from '@grpc/grpc-js'`. Google's clients may have
+   * another copy: google-gax exports it as `grpc`.
    *
-   * @default the copy that is installed beside Dodici
+   * @default the copy that is installed next to Dodici
    */
   grpc?: GrpcLibrary | undefined
 
   /**
-   * The engine of the connections.
+   * The HTTP/2 implementation of the connections: see `ClientOptions.engine`.
    *
    * @default 'wire'
    */
   engine?: PoolOptions['engine']
 
   /**
-   * How many connections a target gets, at most; with `round_robin`, each of its addresses. Another one is opened while
-   * all have as many streams as the server allows. `null`: any number.
+   * How many connections a target gets at most; with `round_robin`, how many each of its addresses gets. Dodici opens
+   * another one when all have as many streams as the server allows. `null`: no limit.
    *
    * @default null
    */
   connections?: PoolOptions['connections']
 
   /**
-   * Options of the Pools, for what gRPC's channel options have no name for: `maxSessionAge`, `initialWindowSize` and so
-   * on. Channel options win. What the channel itself decides, such as `connect` and the clocks of a call, is refused.
+   * Pool options that gRPC's channel options have no name for: `maxSessionAge`, `initialWindowSize` and so on. Channel
+   * options override them. Options that the channel itself sets, such as `connect` and a call's timeouts, are errors.
    *
    * @default { connectTimeout: 20_000, keepAliveTimeout: 1_800_000 }
    */
@@ -80,7 +80,7 @@ export interface ChannelFactoryOptions {
 }
 
 /**
- * Makes a channel, in the place of `new grpc.Channel(…)`: what `channelFactoryOverride` of a client takes. Targets and
+ * Creates a channel instead of `new grpc.Channel(…)`: pass it to a client as `channelFactoryOverride`. Targets and
  * options that Dodici doesn't serve get a real `grpc.Channel`.
  */
 export type ChannelFactoryOverride = (
@@ -90,8 +90,7 @@ export type ChannelFactoryOverride = (
 ) => Channel
 
 /**
- * Makes a factory of channels. The channels of one factory share connections: one Pool for equal targets, credentials
- * and options.
+ * Creates a channel factory. Its channels share connections: equal targets, credentials and options use the same Pool.
  *
  * @example
  * ```ts

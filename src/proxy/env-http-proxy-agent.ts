@@ -43,7 +43,11 @@ export class EnvHttpProxyAgent extends LivingDispatcher {
   #text = ''
   #noProxy = new NoProxy('')
 
-  /** @throws InvalidArgumentError that names the option and what would be accepted; it shows no credentials */
+  /**
+   * Creates a dispatcher that uses the proxies that the environment names.
+   *
+   * @throws InvalidArgumentError that names the option and what would be accepted; it shows no credentials
+   */
   constructor(options: EnvHttpProxyAgentOptions = {}) {
     const { httpProxy, httpsProxy, noProxy, ...rest } = toGiven(options)
     super(systemClock, {

@@ -26,13 +26,13 @@ import { Socks5Tunnels } from './socks5-tunnels.ts'
 import { toTunnelConnector } from './tunnel-connector.ts'
 
 /**
- * A dispatcher for any origin, through one proxy: of HTTP/1.1, of HTTP/2 (by ALPN, where its URL is `https:`), or of
+ * A dispatcher for any origin through one proxy, which speaks HTTP/1.1, HTTP/2 (via ALPN, if its URL is `https:`) or
  * SOCKS5.
  *
- * A request to an `https:` origin goes through a tunnel, in which TLS and HTTP/2 are spoken with the origin; so do
- * upgrades, CONNECT, and origins with `h2c`. One to another `http:` origin is sent to an HTTP proxy in absolute form,
- * unless `proxyTunnel` is true. The proxy resolves the names of origins. Requests that need HTTP/1.1 go through the
- * same proxy, unless the `fallback` option is set: that dispatcher has connections of its own.
+ * Requests to `https:` origins go through a tunnel, with TLS and HTTP/2 inside; so do upgrades, CONNECT, and origins
+ * with `h2c`. The agent sends other requests to `http:` origins to an HTTP proxy in absolute form, unless `proxyTunnel`
+ * is true. The proxy resolves the origins' names. Requests that need HTTP/1.1 use the same proxy, unless you set the
+ * `fallback` option: that dispatcher makes its own connections.
  *
  * @example
  * ```ts
@@ -50,6 +50,8 @@ export class ProxyAgent extends LivingDispatcher {
   readonly #fallback: ProxyFallback | null
 
   /**
+   * Creates a dispatcher that reaches any origin through one proxy.
+   *
    * @param options the proxy's URL, or all options
    * @throws InvalidArgumentError that names the option and what would be accepted; it shows no credentials
    */

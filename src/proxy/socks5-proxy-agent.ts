@@ -11,11 +11,13 @@ import { ProxyAgent } from './proxy-agent.ts'
 import { toProxyTarget } from './proxy-options.ts'
 
 /**
- * A {@link ProxyAgent} whose proxy speaks SOCKS5 (RFC 1928), with user name and password (RFC 1929). Requests to
+ * A {@link ProxyAgent} for a SOCKS5 proxy (RFC 1928), with user name and password if needed (RFC 1929). Requests to
  * `http:` origins go through tunnels, too.
  */
 export class Socks5ProxyAgent extends ProxyAgent {
   /**
+   * Creates a dispatcher that reaches any origin through one SOCKS5 proxy.
+   *
    * @param proxyUrl such as `socks5://user:password@localhost:1080`
    * @throws InvalidArgumentError that names the option and what would be accepted; it shows no credentials
    */

@@ -1,6 +1,6 @@
 /**
- * The declarations of `dodici/undici`: the installed undici's, and Dodici's or Node's where the name is theirs. The
- * build copies this file: it has declarations alone.
+ * The declarations of `dodici/undici`: those of the installed undici, with Dodici's or Node's where these replace them.
+ * The build copies this file: it contains only declarations.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export {
 
 type Undici<TOptions> = Omit<TOptions, keyof types.AgentOptions>
 
-/** Dodici's Client. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+/** Dodici's Client, as in undici: `http:` origins use HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
 export declare class Client extends types.Client {
   constructor(origin: string | URL, options?: Client.Options)
 }
@@ -29,7 +29,7 @@ export declare namespace Client {
   export type Options = types.ClientOptions & Undici<import('undici').Client.Options>
 }
 
-/** Dodici's Pool. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+/** Dodici's Pool, as in undici: `http:` origins use HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
 export declare class Pool extends types.Pool {
   constructor(origin: string | URL, options?: Pool.Options)
 }
@@ -38,7 +38,7 @@ export declare namespace Pool {
   export type Options = types.PoolOptions & Undici<import('undici').Pool.Options>
 }
 
-/** Dodici's Agent. */
+/** Dodici's Agent: a dispatcher for any origin. It also accepts the options that only undici has. */
 export declare class Agent extends types.Agent {
   constructor(options?: Agent.Options)
 }
@@ -48,11 +48,11 @@ export declare namespace Agent {
   export type DispatchOptions = types.DispatchOptions
 }
 
-/** The abstract dispatcher. `instanceof` holds for undici's dispatchers, too. */
+/** The abstract dispatcher. `instanceof` is also true for undici's dispatchers. */
 export declare const Dispatcher: typeof types.Dispatcher
 /**
- * A dispatcher of Dodici; each is a `Dispatcher` of undici, too. undici's own, such as a ProxyAgent, is none: its
- * methods say less. Where a dispatcher is taken, both are.
+ * A dispatcher from Dodici. TypeScript also accepts it as undici's `Dispatcher`, but not the reverse: the methods of
+ * undici's, such as a ProxyAgent, have less precise types. Functions and options accept both.
  */
 export type Dispatcher = ReturnType<typeof types.getGlobalDispatcher>
 
@@ -86,43 +86,59 @@ export declare namespace Dispatcher {
   export type UpgradeOptions<TOpaque = null> = types.UpgradeOptions<TOpaque>
 }
 
-/** undici's handler that hands each call on. It takes the handlers of both. */
+/** A handler that forwards each call, as in undici. It accepts Dodici's handlers and undici's. */
 export declare const DecoratorHandler: new (
   handler: types.AnyDispatchHandler,
 ) => import('undici').DecoratorHandler
 export type DecoratorHandler = import('undici').DecoratorHandler
 
-/** @param dispatcher of Dodici or of undici; the one for Dodici's functions, undici's, and Node's own */
+/**
+ * Sets the global dispatcher for Dodici, for undici, and for Node's own fetch.
+ *
+ * @param dispatcher from Dodici or from undici
+ */
 export declare function setGlobalDispatcher(dispatcher: types.FallbackDispatcher): void
 
-/** Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. */
+/** Dodici's fetch. It resolves a relative URL against {@link getGlobalOrigin}. */
 export declare function fetch(
   input: string | URL | types.RequestLike,
   init?: types.FetchInit,
 ): Promise<Response>
 
-/** Makes {@link fetch}, its classes, and the undici that was found's WebSocket and EventSource global. */
+/** Makes {@link fetch}, its classes, and the WebSocket and EventSource of the undici that was found global. */
 export declare function install(): void
 
-/** The URL against which {@link fetch} resolves a relative one; undefined for none. */
+/** Returns the base URL for relative URLs in {@link fetch}. `undefined`: none. */
 export declare function getGlobalOrigin(): URL | undefined
 
-/** @param origin a URL of http: or https:; undefined for none */
+/**
+ * Sets the base URL for relative URLs in {@link fetch}.
+ *
+ * @param origin an `http:` or `https:` URL. `undefined`: none.
+ */
 export declare function setGlobalOrigin(origin: string | URL | undefined): void
 
+/** Node's own `FormData` class. */
 export declare const FormData: typeof globalThis.FormData
 export type FormData = globalThis.FormData
+/** Node's own `Headers` class. */
 export declare const Headers: typeof globalThis.Headers
 export type Headers = globalThis.Headers
+/** Node's own `Request` class. */
 export declare const Request: typeof globalThis.Request
 export type Request = globalThis.Request
+/** Node's own `Response` class. */
 export declare const Response: typeof globalThis.Response
 export type Response = globalThis.Response
 
-// undici's own say undici's `Headers`, which isn't always that of Node in the eyes of the compiler.
+// undici declares these with its own `Headers`, which for TypeScript isn't always the same type as Node's.
+/** Returns the cookies of a request, by name. */
 export declare function getCookies(headers: Headers): Record<string, string>
+/** Returns the cookies that a response sets. */
 export declare function getSetCookies(headers: Headers): import('undici').Cookie[]
+/** Adds a `set-cookie` field to a response's headers. */
 export declare function setCookie(headers: Headers, cookie: import('undici').Cookie): void
+/** Adds a `set-cookie` field that deletes a cookie. */
 export declare function deleteCookie(
   headers: Headers,
   name: string,

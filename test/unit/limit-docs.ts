@@ -75,7 +75,7 @@ interface DocsRow {
   readonly error: string | null
 }
 
-function toDocsRows(text: string): DocsRow[] {
+export function toDocsRows(text: string): DocsRow[] {
   const rows: DocsRow[] = []
   let titles: readonly string[] = []
   for (const [index, line] of text.split('\n').entries()) {

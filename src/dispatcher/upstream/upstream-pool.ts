@@ -58,14 +58,13 @@ import {
 import { UpstreamSet } from './upstream-set.ts'
 
 /**
- * A dispatcher for one service that several upstreams serve. Each request goes to one of them, whatever origin the
- * request names.
+ * A dispatcher for one service with several upstreams. Each request goes to one of them, whatever origin it names.
  *
- * Of two upstreams, the one gets the request that is less busy, responds sooner and fails less. An upstream that fails
- * several times in a row is ejected for a while, and then probed by one request. If an upstream fails before any part
- * of the response has come, another one gets the request, where that does no harm and the budget allows it.
+ * The pool compares two upstreams and picks the one that is less busy, responds faster and fails less. It ejects an
+ * upstream after several failures in a row, and later probes it with one request. If an upstream fails before any part
+ * of the response has arrived, the pool sends the request to another one, if that is safe and the budget allows it.
  *
- * The upstreams are named, or come from sources, such as `dns()`: then they change with what a source says.
+ * You name the upstreams, or pass sources that report them and their changes, such as `dns()`.
  *
  * @example
  * ```ts
@@ -99,8 +98,10 @@ export class UpstreamPool extends LivingDispatcher {
   #onIdle: (() => void) | null = null
 
   /**
-   * @param upstreams one, or a list: origins, objects with an origin, a weight, and options of their own; and sources
-   *   of upstreams: what `dns()` returns, functions, and async iterables
+   * Creates a dispatcher for one service with several upstreams.
+   *
+   * @param upstreams one, or a list: origins; objects with an origin and, for example, a weight; sources of upstreams,
+   *   such as `dns()`, a function, or an async iterable
    * @param options see {@link UpstreamPoolOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */

@@ -1,5 +1,5 @@
 /**
- * A resolver of upstreams that asks the DNS.
+ * A resolver for upstreams that queries DNS.
  *
  * @module
  */
@@ -33,9 +33,9 @@ interface ResolvedDnsOptions {
 }
 
 /**
- * Makes a resolver for an UpstreamPool: each address of the origin's name becomes an upstream. TLS and `:authority` are
- * by the name. The name is resolved again when its TTL or `interval` is over, when a connection fails, and after a
- * GOAWAY.
+ * Creates a resolver for an UpstreamPool: each address of the origin's name becomes an upstream. TLS and `:authority`
+ * use the name. The pool resolves the name again when its TTL or `interval` is over, when a connection fails, and after
+ * a GOAWAY.
  *
  * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
  * @param options see {@link DnsOptions}

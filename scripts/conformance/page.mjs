@@ -180,9 +180,9 @@ function toDays({ days }) {
   const count = all.filter((day) => day === last).length
   const when =
     first === last
-      ? `All ${count} files of tests ran on ${last}.`
-      : `Of ${all.length} files of tests ${count} ran on ${last}, and the others since ${first}: [conformance.json](conformance.json) has the day of each.`
-  return `${when} A file runs again when its tests change, or the cases that it\nimports. The versions are those of the last day.`
+      ? `All ${count} test files ran on ${last}.`
+      : `Of ${all.length} test files, ${count} ran on ${last}, and the others since ${first}: [the record](conformance.json) has the day of each.`
+  return `${when} A file runs again when its tests\nchange, or the cases that it imports. The versions are the last day’s.`
 }
 
 /** @param {Recorded} recorded @param {string} table the text of test/protocol/README.md @returns {string} Markdown */
@@ -191,19 +191,19 @@ export function toPage(recorded, table) {
   const newest = Object.values(nodes).at(-1)
   return `# Conformance
 
-Made by \`npm run conformance\`, of tests: edit those, [test/protocol/README.md](../test/protocol/README.md) and scripts/conformance/, not this page.
+This page shows what tests check of the RFCs, of the Fetch standard and of real servers. \`npm run conformance\` generates it from the tests: edit those,
+[the table of rules](../test/protocol/README.md) and scripts/conformance/, not this page.
 
-A number is that of the tests that passed. The tests of engine \`wire\` and of engine \`node\` are counted together, where both have them. A row that
-begins with a dash has tests of the same files as the row above it, and they are counted in that row alone. ≠ stands for tests that assert an outcome
-other than the standard’s.
+Each number is how many tests passed. If a test runs on both engines, both runs count. A row that begins with a dash contains tests from the same files as
+the row above it, and they count only there. ≠ marks tests that assert a known deviation from the standard.
 
 ${toDays(recorded)}
 
-On Node ${Object.values(nodes).join(', ')}, with ${Object.entries(versions)
+The tests ran on Node ${Object.values(nodes).join(', ')}, with ${Object.entries(versions)
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')}.
 
-## What is lacking, on purpose or not
+## What Dodici doesn’t implement
 
 ${lacking.map((line) => `- ${line}`).join('\n')}
 
@@ -211,7 +211,7 @@ ${GROUPS.map((group) => toGroup(recorded, group)).join('\n\n')}
 
 ## How many vectors
 
-A test of blocks plays all of one source. \`published\` are those of the HTTP/2 Japan Community, which are no part of this repository.
+One test decodes all blocks from one source. The \`published\` vectors are from the HTTP/2 Japan Community, and aren’t part of this repository.
 
 ${toTable(
   [
@@ -223,9 +223,9 @@ ${toTable(
 
 ## Rule by rule
 
-Each MUST, MUST NOT, SHALL and REQUIRED that binds a client, and how many checks of it passed on Node ${newest}; the titles of these tests are in
-[test/protocol/README.md](../test/protocol/README.md). They ask engine \`wire\`; engine \`node\` has its framing from nghttp2. A test may be about
-several rules, and is counted in each: one table of cases has all bad values of SETTINGS, for example. "None" says why there is no test.
+These tables list each MUST, MUST NOT, SHALL and REQUIRED that binds a client, and how many checks of it passed on Node ${newest}.
+[The table of rules](../test/protocol/README.md) has the titles of these tests. They test engine \`wire\`; engine \`node\` uses nghttp2’s framing. A test
+that covers several rules counts in each of them: for example, one test has all invalid values of SETTINGS. If there is no test, "none" says why.
 
 ${toTables(recorded, table).join('\n\n')}
 `

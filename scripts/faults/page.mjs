@@ -21,9 +21,9 @@ import { VERDICTS } from './play.mjs'
 
 const VALUES = 'node:http2 removes such a field before Dodici sees the header section, and reports no error'
 const SMALL_DATA =
-  'Frames of one octet are legal, and real servers send them: Dodici counts such DATA by its octets, and the budget isn’t used up. The body has no end; its limit of time ends it'
+  'Frames of one octet are legal, and real servers send them, so Dodici counts such DATA by its octets, and it doesn’t use up the budget. The body never ends, so a timeout ends the call'
 const UNKNOWN =
-  'A client has to ignore frames of unknown types (RFC 9113 §4.1). Each counts once, whatever its size, and 8 MB of large ones are too few for the budget'
+  'A client must ignore frames of unknown types (RFC 9113 §4.1). Each counts once, whatever its size, and 8 MB of large frames are too few to use up the budget'
 
 /**
  * Why an outcome of Dodici's isn't the right one, or comes by the limit of time alone, by engine and behaviour. The page has no such
@@ -43,7 +43,7 @@ const REASONS = {
     'a value with a line feed': VALUES,
     'a value with a NUL': VALUES,
     'PRIORITY on stream 0':
-      'nghttp2 ignores PRIORITY frames, which RFC 9113 deprecates, and Dodici doesn’t hear of them',
+      'nghttp2 ignores PRIORITY frames, which RFC 9113 deprecates, and doesn’t tell Dodici about them',
     'DATA of 1 byte': SMALL_DATA,
   },
 }
@@ -115,45 +115,46 @@ function toGroups({ clients, rows }) {
 export function toPage(recorded) {
   const { node, rounds, limits, clients, rows } = recorded
   const others = clients.filter(({ name }) => REASONS[name] === undefined)
-  return `# What a server may do to a client
+  return `# Faults: what a server may do to a client
 
-Made by \`npm run faults\` on Node ${node}: edit scripts/faults/, not this page.
+This page shows how Dodici and other clients cope with a server that misbehaves. \`npm run faults\` wrote it, on Node ${node}: edit scripts/faults/, not this
+page.
 
-The [fault server](testing.md) plays ${rows.length} behaviours over TLS to each client, each behaviour to a fresh connection: one \`POST\`, to which the
-server does what the row says, and then one \`GET\`, which it serves. The \`GET\` is sent in the turn of the event loop in which the \`POST\` has
-ended. Where it fails, or the process ends, the row is played once more with ${limits.pause} ms between the two: many a client only needs the time to hear of
-the end of its connection. Each row is played ${rounds} times to each client; the worst outcome counts, and a star marks one that had a better outcome at
-another time. A client has a process of its own.
+The [fault server](testing.md) plays ${rows.length} behaviours over TLS with each client, each on a new connection. The client sends a \`POST\`, and the server does
+what the row says. Then the client sends a \`GET\`, in the same turn of the event loop in which the \`POST\` has ended, and the server answers it. If the \`GET\`
+fails, or the process ends, the row is played again with ${limits.pause} ms between the two, because many clients only need time to notice that their connection
+has ended. Each row is played ${rounds} times with each client. The worst outcome counts, and a star marks a row that had a better outcome another time. Each client
+has its own process.
 
-What each client is given, beside the certificate:
+In addition to the certificate, each client gets:
 
-- a limit of ${limits.limit / 1_000} s for a response, for a pause within its body and for connecting, wherever it takes one;
-- PINGs after ${limits.limit / 4} ms of silence, with ${limits.limit / 4} ms for the ACK: Dodici, connect-node, Go; undici has no limit for the ACK;
-- nothing else: got retries a GET by itself. node:http2 has no pool: it gets a new session for each request, so that its next request can't fail.
-  Built-in fetch speaks HTTP/1.1 on this line: it gets an Agent of npm's undici with \`allowH2\`.
+- a timeout of ${limits.limit / 1_000} s for a response, for a pause in its body and for connecting, where the client has such options;
+- PINGs after ${limits.limit / 4} ms of silence, with ${limits.limit / 4} ms for the ACK: Dodici, connect-node and Go. undici has no limit for the ACK;
+- no other options. got retries a GET by default. node:http2 has no pool, so it gets a new session for each request, and its next request can't fail. The
+  built-in fetch of this Node.js version speaks HTTP/1.1, so it gets an \`Agent\` from npm's undici with \`allowH2\`.
 
-Behind each behaviour stands what the \`POST\` should come to: *error*, *response*, or *either*. A response has to be whole.
+After its name, each behaviour says how the \`POST\` should end: with an *error*, with a *response*, or with *either*. A response must be complete.
 
 ${Object.values(VERDICTS)
   .map(([cell, meaning]) => `- **${cell}**: ${meaning}.`)
   .join('\n')}
 
-"Hangs" is no outcome after ${limits.hangs / 1_000} s. A process may grow by ${limits.memory / 1_024} MiB; where it grows by more, the row is played again to a fresh one, whose outcome
-counts. Go's client is a program that ends after each row; its memory isn't looked at. Rows that only a limit of time can end have no "late".
+A request that hasn't ended after ${limits.hangs / 1_000} s hangs. A process may grow by ${limits.memory / 1_024} MiB; if it grows by more, the row is played again in a new process, whose outcome
+counts. Go's client is a program that ends after each row, so its memory isn't measured. Rows that only a timeout can end have no "late".
 
 ## In short
 
-How many of the ${rows.length} rows ended so:
+How many of the ${rows.length} rows had each outcome:
 
 ${toSums(recorded)}
 
-## Where Dodici has another outcome than the right one
+## Where Dodici doesn't have the right outcome
 
 ${toReasons(recorded).join('\n')}
 
 ## What the others did
 
-The mistakes of each client, by the error that its user sees. Where a line has at most three rows, it names them.
+How each client failed, grouped by the error that its user sees. A line that stands for at most three rows names them.
 
 ${others.map(({ name }) => `**${name}**\n\n${toMistakes(recorded, name).join('\n')}`).join('\n\n')}
 

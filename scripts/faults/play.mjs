@@ -22,26 +22,29 @@ import { isGone } from '../processes.mjs'
 
 /** What may come of a behaviour, from the best to the worst; each as it stands in a cell, and what it means. */
 export const VERDICTS = /** @type {const} */ ({
-  right: ['✓', 'the request has the outcome that it should have, and the next request gets its response'],
+  right: ['✓', 'the request ends as it should, and the next request gets its response'],
   late: [
     'late',
-    'the same, but the request fails only by the limit of time that the client was given: it has not seen the fault',
+    'the same, but the request fails only when its timeout is over, because the client hasn’t noticed the fault',
   ],
-  fails: ['fails', 'the request fails, although it has a whole response, or could safely be sent again'],
+  fails: [
+    'fails',
+    'the request fails, although its response was complete, or although the client could safely have sent it again',
+  ],
   'next fails at once': [
     'next fails at once',
-    'the next request fails, which the server would have served; a tenth of a second later it has its response',
+    'the next request fails, although the server would have answered it; 100 ms later it succeeds',
   ],
   'next fails': ['next fails', 'the next request fails in both cases'],
-  accepts: ['accepts', 'a response that is malformed, or not whole, is handed on as a good one'],
-  memory: ['memory', 'the process has grown by more than it may'],
-  hangs: ['hangs', 'no outcome, also long after the limit of time that the client was given'],
-  'sends twice': ['twice', 'the POST has come to the server oftener than it may'],
+  accepts: ['accepts', 'the client passes a malformed or incomplete response on as if it were good'],
+  memory: ['memory', 'the process grows by more than it may'],
+  hangs: ['hangs', 'the request doesn’t end, even long after the timeout'],
+  'sends twice': ['twice', 'the server gets the POST more often than it may'],
   'crashes at once': [
     'crashes at once',
-    'the process ends by an error that its user can’t catch, unless the next request comes a tenth of a second later',
+    'the process ends with an error that its user can’t catch, unless the next request comes 100 ms later',
   ],
-  crashes: ['crashes', 'the process ends by such an error in both cases'],
+  crashes: ['crashes', 'the process ends with such an error in both cases'],
 })
 
 const ORDER = Object.keys(VERDICTS)

@@ -192,19 +192,16 @@ const SUMMARY = [
   ['calls', ({ calls }) => calls],
   ['connections', ({ connections }) => connections],
   ['faults', ({ faults }) => sum(faults)],
-  ['POSTs that were counted', ({ posts }) => sum(posts)],
-  ['of these, sent twice', ({ twice }) => twice],
-  ["GOAWAYs of the client's", ({ goaways }) => sum(goaways)],
-  ['of these, with an error that the server has earned', ({ earned }) => sum(earned)],
-  [
-    'of these, with an unearned error',
-    ({ goaways, earned }) => sum(goaways) - (goaways[0] ?? 0) - sum(earned),
-  ],
+  ['POSTs that the origins counted', ({ posts }) => sum(posts)],
+  ['of these, received twice', ({ twice }) => twice],
+  ['GOAWAYs that the client sent', ({ goaways }) => sum(goaways)],
+  ["of these, with an error that was the server's fault", ({ earned }) => sum(earned)],
+  ['of these, with any other error', ({ goaways, earned }) => sum(goaways) - (goaways[0] ?? 0) - sum(earned)],
   ['recoveries measured', ({ recoveries }) => sum(recoveries)],
   ['recovery, median', (record) => quantile(record, 0.5)],
   ['recovery, 99 %', (record) => quantile(record, 0.99)],
   ['recovery, longest', (record) => quantile(record, 1)],
-  ["later than a second and the machine's delay", ({ late }) => late],
+  ['recoveries that took longer than allowed', ({ late }) => late],
   ['violations', ({ violationCount }) => violationCount],
 ]
 
@@ -270,10 +267,11 @@ export function toPage({ node, versions, missing, notes = [], engines: all }) {
   )
   return `${INTRODUCTION}
 Client: Node ${node.join(', ')}. Servers: ${servers.join(', ')}.
-${missing.length === 0 ? 'None was left out.' : `Left out: ${missing.join(', ')}.`}
-Those of nginx, Apache, Envoy, HAProxy, h2o and Caddy stand in front of one origin over HTTP/1.1, and retry nothing.
-WebSockets go to Envoy and HAProxy; Hypercorn 0.18 speaks them as well, but doesn't end the stream of one that the client closes, and drops the
-connection after one that it closes itself. Tunnels go to Go and Node.
+${missing.length === 0 ? 'No server was left out.' : `Left out: ${missing.join(', ')}.`}
+
+nginx, Apache, Envoy, HAProxy, h2o and Caddy are proxies in front of one HTTP/1.1 origin, and retry nothing. WebSockets go to Envoy and HAProxy. (Hypercorn
+0.18 offers them as well, but doesn't end the stream of a WebSocket that the client closes, and drops the connection after one that it closes itself.) Tunnels
+go to Go and Node.
 ${notes.map((note) => `\n${note}\n`).join('')}
 ## Result
 
@@ -285,13 +283,13 @@ ${toNotes(engines, 'violations')}
 
 ## Late recoveries
 
-The last ones.
+The most recent recoveries that took longer than allowed.
 
 ${toNotes(engines, 'lateNotes')}
 
 ## Memory
 
-Of the client's process alone, under load; each run is a new process. RSS is taken as it is, the heap after a garbage collection.
+The memory of the client's process alone, under load. Each run is a new process. The heap was measured after a garbage collection, RSS without one.
 
 ${toMemoryTable(engines)}
 
@@ -299,9 +297,9 @@ ${toMemoryTable(engines)}
 
 ${toCountTable('fault', engines, ({ faults }) => faults)}
 
-## GOAWAYs with an error that the server has earned
+## GOAWAYs with an error that was the server's fault
 
-${toCountTable('why', engines, ({ earned }) => earned)}
+${toCountTable('reason', engines, ({ earned }) => earned)}
 
 ## Calls by server
 
@@ -313,7 +311,7 @@ ${toCountTable('kind', engines, ({ kinds }) => kinds)}
 
 ## Calls by outcome
 
-A call that was on its way when a fault came may fail. Its error then says whether the server may have processed it.
+A call may fail if a fault hits it on its way. Its error then says whether the server may have processed it.
 
 ${toCountTable('outcome', engines, ({ outcomes }) => outcomes)}
 
@@ -321,7 +319,7 @@ ${toCountTable('outcome', engines, ({ outcomes }) => outcomes)}
 
 ${toCountTable('error', engines, ({ errors }) => errors)}
 
-## POSTs that were taken, by who has counted them
+## POSTs, by the server that counted them
 
 ${toCountTable('', engines, ({ posts }) => posts)}
 `

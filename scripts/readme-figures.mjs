@@ -4,7 +4,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { clients, floorClient, ownClients, peerClient } from '../bench/e2e/clients/index.mjs'
+import {
+  clients,
+  floorClient,
+  hpackFloorClient,
+  ownClients,
+  peerClient,
+} from '../bench/e2e/clients/index.mjs'
 import { labelOf, ratioOf, spreadOf, toShortRatio } from '../bench/report/figures.mjs'
 
 /** @typedef {import('../bench/report/figures.mjs').Result} Result */
@@ -32,7 +38,7 @@ const SHOWN = [
   'undici-http1-pipelined',
   'node-fetch',
 ]
-const BOUNDS = [floorClient, 'h2load', 'go']
+const BOUNDS = [floorClient, hpackFloorClient, 'h2load', 'rust', 'go']
 
 /** @param {number | undefined} micros */
 const toMicros = (micros) => (micros === undefined ? '-' : micros.toFixed(micros < 100 ? 1 : 0))

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { keep, makeFolder } from '../../scripts/processes.mjs'
 import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
+import { clientNamed } from './clients/index.mjs'
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   // Leaving by process.exit() ends the children, which the default action of a signal doesn't.
@@ -17,6 +18,9 @@ export const cores =
   [0, 1].every((core) => spawnSync('taskset', ['-c', `${core}`, 'true'], { env: PROGRAM_ENV }).status === 0)
     ? { client: 0, server: 1 }
     : null
+
+/** The flags of Node for a process of a client. @param {string} client */
+export const flagsOf = (client) => (cores === null ? [] : clientNamed(client).pinnedFlags)
 
 /**
  * @param {'client' | 'server'} role @param {string} file @param {string[]} args

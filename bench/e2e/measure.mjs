@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { linesOf, outputOf, stop } from '../../scripts/processes.mjs'
-import { start } from './children.mjs'
+import { flagsOf, start } from './children.mjs'
 import { clientNamed } from './clients/index.mjs'
 import { maxStreams, startServer } from './servers.mjs'
 
@@ -68,7 +68,7 @@ const toLimit = (job) => 60_000 + job.warmup + job.requests
 
 /** @param {Job} job @param {string} node @param {Record<string, string>} env @returns {Promise<Contestant>} warmed up */
 async function startWorker(job, node, env) {
-  const child = start('client', node, [worker, JSON.stringify(job)], env)
+  const child = start('client', node, [...flagsOf(job.client), worker, JSON.stringify(job)], env)
   const lines = linesOf(child)
   let errors = ''
   child.stderr?.setEncoding('utf8').on('data', (text) => {

@@ -134,8 +134,8 @@ export async function startProgram(file, toArgs, on) {
   return { child, ports: [port] }
 }
 
-/** Starts a script of ours and waits for its ports. @param {string} node @param {string} script @param {object} options */
-async function startScript(node, script, options) {
+/** Starts a script of ours, by its path from here, and waits for its ports. @param {string} node @param {string} script @param {object} options */
+export async function startScript(node, script, options) {
   const file = fileURLToPath(new URL(script, import.meta.url))
   const child = start('server', node, [file, JSON.stringify(options)])
   child.stderr?.pipe(process.stderr)

@@ -1,6 +1,6 @@
 /** The body of a response that is coded in gzip, as fetch undoes it: small ones at once. */
 import zlib from 'node:zlib'
-import { loadSource } from './harness.mjs'
+import { loadSource } from '../source.mjs'
 
 /** @type {typeof import('../../src/fetch/decode.ts')} */
 const { BodyDecoder, Decoder } = await loadSource('fetch/decode.ts')

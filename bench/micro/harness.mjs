@@ -1,6 +1,4 @@
 /** What the micro benchmarks have in common: the way to the sources, and the measuring. */
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { installPeers } from '../peers.mjs'
 
 /**
@@ -29,25 +27,6 @@ export const benchmarks = ['headers', 'unordered-list', 'caller-context', 'decod
 export async function load(name) {
   const { comparisons } = await import(new URL(`${name}.mjs`, import.meta.url).href)
   return comparisons
-}
-
-/**
- * A module of `src/`, compiled as the published build is: on every line of Node, with esbuild, in memory.
- *
- * @param {string} path such as `request/headers.ts`
- */
-export async function loadSource(path) {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL(`../../src/${path}`, import.meta.url))],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-  })
-  const [output] = outputFiles
-  if (output === undefined) throw new Error(`Nothing came of ${path}`)
-  return import(`data:text/javascript;base64,${Buffer.from(output.contents).toString('base64')}`)
 }
 
 /** @param {() => unknown} run */

@@ -3,7 +3,7 @@
  * node:http2.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { loadSource } from './harness.mjs'
+import { loadSource } from '../source.mjs'
 
 /** @type {typeof import('../../src/request/headers.ts')} */
 const { addHeaders } = await loadSource('request/headers.ts')

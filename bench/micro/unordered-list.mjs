@@ -1,5 +1,5 @@
 /** What is under way: things that come, live for a while and go, all the time. */
-import { loadSource } from './harness.mjs'
+import { loadSource } from '../source.mjs'
 
 /** @type {typeof import('../../src/core/unordered-list.ts')} */
 const { UnorderedList } = await loadSource('core/unordered-list.ts')

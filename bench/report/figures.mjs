@@ -1,5 +1,5 @@
 /** What a result says, as text: its figures with their spread, its ratios, its scenarios. */
-import { clients, floorClient, peerClient, referenceClient } from '../e2e/clients/index.mjs'
+import { clients, floorClient, hpackFloorClient, peerClient, referenceClient } from '../e2e/clients/index.mjs'
 import { median, pairedRatio } from '../e2e/statistics.mjs'
 
 /**
@@ -138,8 +138,10 @@ export const isReference = ({ client }) => client === referenceClient
 /** @param {Entry} entry */
 export const isFloor = ({ client }) => client === floorClient
 
+const BOUNDS = [floorClient, hpackFloorClient, 'h2load']
+
 /** Whether an entry is no client that one could use, but a bound: it is drawn as a line. @param {Entry} entry */
-export const isLine = (entry) => isFloor(entry) || entry.client === 'h2load'
+export const isLine = ({ client }) => BOUNDS.includes(client)
 
 /** @param {Entry} entry @returns {import('./svg.mjs').Tone} an engine of ours has a colour of its own */
 export function toneOf(entry) {

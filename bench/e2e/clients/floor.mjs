@@ -1,13 +1,15 @@
 /**
- * The floor: a bare socket that frames requests and finds the ends of the responses, and does nothing else that a client has to do. There
- * is no dispatcher, no check of options, no decoding of header fields (of a response, only its status is looked at), no limit of time, and no
- * recovery. What a client costs above it is that client's own work.
+ * The floors: a bare socket that frames requests and finds the ends of the responses, keeps a state for each stream and calls back once. There
+ * is no dispatcher, no check of options, no limit of time, and no recovery. The bare floor doesn't decode header fields either (of a
+ * response, only its status is looked at); the floor with HPACK encodes those of each request and decodes those of each response, as a client
+ * can't do without: see floor-fields.mjs. What a client costs above that is its own work.
  *
  * It obeys the peer's windows and its limit of streams (RFC 9113 §5.2, §5.1.2), so that uploads, and more requests than a connection may have,
  * compare with those of a client.
  */
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { fieldsOf } from './floor-fields.mjs'
 
 /**
  * @typedef {import('./index.mjs').Target} Target
@@ -16,7 +18,7 @@ import { connect as connectTls } from 'node:tls'
  * @typedef {object} Stream
  * @property {number} id
  * @property {Done} done
- * @property {number} status
+ * @property {number | import('./floor-fields.mjs').ResponseFields} head what `FloorFields.read()` gave; 0: nothing yet
  * @property {number} received bytes of its response
  * @property {Buffer | null} body
  * @property {number} sent bytes of it
@@ -40,7 +42,7 @@ const PRIORITY = 0x20
 const FRAME_HEADER = 9
 
 /** Of a response no more than this comes on one stream, so no stream needs a WINDOW_UPDATE. */
-const STREAM_WINDOW = 64 * 2 ** 20
+const STREAM_WINDOW = 128 * 2 ** 20
 const CONNECTION_WINDOW = 2 ** 30
 
 /** Frames are gathered in blocks of this size, which are never used a second time. */
@@ -98,20 +100,10 @@ function toWindowUpdate(increment) {
   return toFrame(WINDOW_UPDATE, 0, 0, payload)
 }
 
-/**
- * A literal without indexing, of a name of the static table (RFC 7541 §6.2.2), without Huffman.
- *
- * @param {number} index of the name @param {string} value of less than 127 bytes
- */
-function toLiteral(index, value) {
-  const name = index < 15 ? [index] : [15, index - 15]
-  return Buffer.concat([Buffer.from([...name, value.length]), Buffer.from(value, 'latin1')])
-}
-
 class Connection {
   /** @type {import('node:net').Socket} */
   #socket
-  /** Of each request: all but its method, its path and its length. */
+  /** @type {import('./floor-fields.mjs').FloorFields} */
   #fields
   /** @type {(Stream | undefined)[]} by the id's half, modulo the ring's size */
   #streams = new Array(RING).fill(undefined)
@@ -149,15 +141,10 @@ class Connection {
   /** Pieces before those of the block, in order. @type {Buffer[]} */
   #pieces = []
 
-  /** @param {import('node:net').Socket} socket @param {URL} origin */
-  constructor(socket, { protocol, host }) {
+  /** @param {import('node:net').Socket} socket @param {import('./floor-fields.mjs').FloorFields} fields */
+  constructor(socket, fields) {
     this.#socket = socket
-    this.#fields = Buffer.concat([
-      Buffer.from([protocol === 'https:' ? 0x87 : 0x86]),
-      toLiteral(1, host),
-      toLiteral(19, '*/*'),
-      toLiteral(58, 'bench'),
-    ])
+    this.#fields = fields
     const settings = toSettings([
       [2, 0],
       [4, STREAM_WINDOW],
@@ -188,43 +175,27 @@ class Connection {
   }
 
   /** @param {Target} target @param {Done} done */
-  #open({ path, method, body }, done) {
+  #open(target, done) {
+    const { body } = target
     const id = this.#nextId
     this.#nextId += 2
     this.#active++
     /** @type {Stream} */
-    const stream = { id, done, status: 0, received: 0, body, sent: 0, window: this.#initialWindow }
+    const stream = { id, done, head: 0, received: 0, body, sent: 0, window: this.#initialWindow }
     this.#streams[(id >>> 1) % RING] = stream
-    this.#sendHeader(id, path, method, body)
+    this.#sendHeader(id, target)
     if (body !== null) this.#uploads.push(stream)
     if (this.#isReading || this.#isFlushScheduled) return
     this.#isFlushScheduled = true
     process.nextTick(this.flush)
   }
 
-  /**
-   * @param {number} id @param {string} path of ASCII, of less than 127 bytes @param {string} method
-   * @param {Buffer | null} body
-   */
-  #sendHeader(id, path, method, body) {
-    const start = this.#room(MOST_FIELDS + path.length)
+  /** @param {number} id @param {Target} target */
+  #sendHeader(id, target) {
+    const start = this.#room(MOST_FIELDS + target.path.length)
     const block = this.#block
-    let at = start + FRAME_HEADER
-    block[at++] = method === 'POST' ? 0x83 : 0x82
-    // `:path`, as a literal without indexing.
-    block[at++] = 0x04
-    block[at++] = path.length
-    at += block.write(path, at, 'latin1')
-    at += this.#fields.copy(block, at)
-    if (body !== null) {
-      const length = `${body.length}`
-      // `content-length`, 28th of the static table.
-      block[at++] = 0x0f
-      block[at++] = 0x0d
-      block[at++] = length.length
-      at += block.write(length, at, 'latin1')
-    }
-    const flags = body === null ? END_HEADERS | END_STREAM : END_HEADERS
+    const at = this.#fields.write(target, block, start + FRAME_HEADER)
+    const flags = target.body === null ? END_HEADERS | END_STREAM : END_HEADERS
     writeFrameHeader(block, start, at - start - FRAME_HEADER, HEADERS, flags, id)
     this.#end = at
   }
@@ -336,7 +307,7 @@ class Connection {
     const size = Math.min(this.#dataLeft, bytes.length - at)
     this.#dataLeft -= size
     this.#consumed += size
-    this.#onStreamFrame(this.#dataId, this.#dataLeft === 0 ? this.#dataFlags : 0, 0, size)
+    this.#onBytes(this.#dataId, this.#dataLeft === 0 ? this.#dataFlags : 0, size)
     return at + size
   }
 
@@ -348,9 +319,9 @@ class Connection {
     switch (bytes[at + 3]) {
       case DATA:
         this.#consumed += end - start
-        return this.#onStreamFrame(id, flags, 0, end - start - 1 - bytes[start])
+        return this.#onBytes(id, flags, end - start - 1 - bytes[start])
       case HEADERS:
-        return this.#onStreamFrame(id, flags, toStatus(bytes, start, flags), 0)
+        return this.#onHeaders(id, flags, bytes, start, end)
       case RST_STREAM:
         return this.#finish(id, new Error(`RST_STREAM with code ${bytes.readUInt32BE(start)}`))
       case SETTINGS:
@@ -372,15 +343,23 @@ class Connection {
     this.#pieces.push(frame)
   }
 
-  /**
-   * @param {number} id @param {number} flags @param {number} status 0: the frame has none
-   * @param {number} size of its data
-   */
-  #onStreamFrame(id, flags, status, size) {
+  /** @param {number} id @param {number} flags @param {Buffer} bytes @param {number} start @param {number} end of the payload */
+  #onHeaders(id, flags, bytes, start, end) {
+    // The servers here send no CONTINUATION.
+    if ((flags & END_HEADERS) === 0) return this.#failAll(new Error('a header section in several frames'))
+    const padding = (flags & PADDED) === 0 ? 0 : 1 + bytes[start]
+    const begin = start + Math.min(padding, 1) + ((flags & PRIORITY) === 0 ? 0 : 5)
+    const head = this.#fields.read(bytes, begin, end - Math.max(padding - 1, 0))
     const stream = this.#streams[(id >>> 1) % RING]
     if (stream === undefined) return
-    // A trailer section has no status.
-    if (status !== 0) stream.status = status
+    if (head !== 0) stream.head = head
+    if ((flags & END_STREAM) !== 0) this.#finish(id, null)
+  }
+
+  /** @param {number} id @param {number} flags @param {number} size of its data */
+  #onBytes(id, flags, size) {
+    const stream = this.#streams[(id >>> 1) % RING]
+    if (stream === undefined) return
     stream.received += size
     if ((flags & END_STREAM) !== 0) this.#finish(id, null)
   }
@@ -393,7 +372,7 @@ class Connection {
     this.#streams[slot] = undefined
     this.#active--
     stream.body = null
-    stream.done(error, stream.status, stream.received)
+    stream.done(error, this.#fields.toStatus(stream.head), stream.received)
     if (this.#waiting.length > 0) this.#serve()
   }
 
@@ -412,6 +391,9 @@ class Connection {
     for (let at = start; at + 6 <= end; at += 6) {
       const value = bytes.readUInt32BE(at + 2)
       switch (bytes.readUInt16BE(at)) {
+        case 1:
+          this.#fields.setTableSize(value)
+          break
         case 3:
           this.#maxStreams = value
           break
@@ -452,25 +434,10 @@ class Connection {
 }
 
 /**
- * nghttp2's servers, and nginx, put `:status: 200` first, as the eighth field of the static table; before it there may be a change of the dynamic
- * table's size. Any other status is none here: the harness takes that for a wrong response.
- *
- * @param {Buffer} bytes @param {number} start of the payload @param {number} flags
- * @returns {number} 200, or 0
+ * @param {string} origin @param {string | undefined} ca @param {import('./floor-fields.mjs').FieldsClass} Fields
+ * @returns {Promise<Connection>}
  */
-function toStatus(bytes, start, flags) {
-  let at = start
-  if ((flags & PADDED) !== 0) at++
-  if ((flags & PRIORITY) !== 0) at += 5
-  while ((bytes[at] & 0xe0) === 0x20) {
-    // A size from 31 up goes on, while the highest bit of a byte is set.
-    if (bytes[at++] === 0x3f) while (bytes[at++] >= 0x80);
-  }
-  return bytes[at] === 0x88 ? 200 : 0
-}
-
-/** @param {string} origin @param {string | undefined} ca @returns {Promise<Connection>} */
-function openConnection(origin, ca) {
+function openConnection(origin, ca, Fields) {
   const url = new URL(origin)
   const address = { host: url.hostname, port: Number(url.port) }
   return new Promise((resolve, reject) => {
@@ -479,29 +446,32 @@ function openConnection(origin, ca) {
     socket.once('error', reject)
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       socket.off('error', reject)
-      resolve(new Connection(socket, url))
+      resolve(new Connection(socket, new Fields(url)))
     })
   })
 }
 
-/** @type {import('./index.mjs').Adapter['open']} */
-export async function open(origins, { connections, ca }) {
-  const all = origins.flatMap((origin) =>
-    Array.from({ length: connections }, () => openConnection(origin, ca)),
-  )
-  const opened = await Promise.all(all)
-  let turn = 0
-  return {
-    version: process.versions.node,
-    apis: {
-      frames(target, done) {
-        const connection = opened[turn]
-        turn = turn + 1 === opened.length ? 0 : turn + 1
-        connection.request(target, done)
+/** @param {keyof typeof fieldsOf} name @returns {import('./index.mjs').Adapter} */
+export const toFloor = (name) => ({
+  async open(origins, { connections, ca }) {
+    const Fields = await fieldsOf[name]()
+    const all = origins.flatMap((origin) =>
+      Array.from({ length: connections }, () => openConnection(origin, ca, Fields)),
+    )
+    const opened = await Promise.all(all)
+    let turn = 0
+    return {
+      version: process.versions.node,
+      apis: {
+        frames(target, done) {
+          const connection = opened[turn]
+          turn = turn + 1 === opened.length ? 0 : turn + 1
+          connection.request(target, done)
+        },
       },
-    },
-    async close() {
-      for (const connection of opened) connection.close()
-    },
-  }
-}
+      async close() {
+        for (const connection of opened) connection.close()
+      },
+    }
+  },
+})

@@ -55,6 +55,7 @@
  * @property {boolean} canStream its adapter sends a body from a Readable where a scenario asks for it
  * @property {(api: string) => number} pace which part of a scenario's requests it gets: slow ones would take most of a
  *   run's time
+ * @property {string[]} pinnedFlags of Node, where the client has one core for all of its threads
  * @property {[number, number]} minNode the lowest Node version (major, minor) that it loads on
  * @property {() => Promise<Adapter>} [load] loaded on demand: a worker must pay for its own client only
  * @property {() => Promise<Program>} [loadProgram]
@@ -76,6 +77,14 @@ const slow = () => 0.4
 const outgrowsSession = (_api, { inFlight }) =>
   inFlight > 1000 ? "which runs into node:http2's limit of memory for a session" : null
 
+/**
+ * For those that hand all of a body to node:http2: the frames of all that are in flight are in the memory of the session at once.
+ *
+ * @param {string} _api @param {Scenario} scenario
+ */
+const outgrowsUploads = (_api, { bodyBytes, inFlight }) =>
+  bodyBytes * inFlight > 2 ** 26 ? "which runs into node:http2's limit of memory for a session" : null
+
 /** What an entry has, where it says nothing else. */
 const common = {
   engine: /** @type {const} */ ('node'),
@@ -84,11 +93,25 @@ const common = {
   whyNot: () => null,
   canStream: false,
   pace: () => 1,
+  pinnedFlags: /** @type {string[]} */ ([]),
   minNode: /** @type {[number, number]} */ ([20, 18]),
 }
 
 /** A bare socket: what the others cost above it is theirs. */
 const FLOOR = 'floor'
+/** The same with HPACK, which no client can do without. */
+const HPACK_FLOOR = 'floor-hpack'
+
+/** What both floors have. */
+const floor = {
+  ...common,
+  // One way to send a request, whatever the API that is held against it.
+  apiFor: (/** @type {string} */ api) => (api === 'connect' || api === 'upgrade' ? null : 'frames'),
+  // It sends the Buffer itself, whatever others read it by: that is the floor of both.
+  canStream: true,
+  // V8's helper threads on that core distort the figure of a process with so little to do.
+  pinnedFlags: ['--single-threaded-gc'],
+}
 
 /** @type {[number, number]} */
 const undici8Needs = [22, 19]
@@ -100,11 +123,18 @@ const undici8Needs = [22, 19]
  *
  * @param {string} api @param {Scenario} scenario
  */
-const losesResponses = (api, { tls }) => (tls && api === 'pipeline' ? 'which loses data there' : null)
+const losesResponses = (api, scenario) =>
+  scenario.tls && api === 'pipeline' ? 'which loses data there' : outgrowsUploads(api, scenario)
 
 const dispatchers = () => import('./dispatchers.mjs')
 const others = () => import('./others.mjs')
 const programs = () => import('./programs.mjs')
+
+/** A program that counts the bytes of a response, as a handler of dispatch() does. */
+const program = {
+  ...common,
+  apiFor: (/** @type {string} */ api) => (api === 'dispatch' || api === 'request' ? 'request' : null),
+}
 
 /** What clients of undici's shape have. */
 const shaped = { ...common, apiFor: same, canStream: true }
@@ -142,19 +172,21 @@ export const clients = {
     load: async () => (await dispatchers()).undiciPipelined,
   },
   [FLOOR]: {
-    ...common,
+    ...floor,
     label: 'the floor',
-    // One way to send a request, whatever the API that is held against it.
-    apiFor: (api) => (api === 'connect' || api === 'upgrade' ? null : 'frames'),
-    // It sends the Buffer itself, whatever others read it by: that is the floor of both.
-    canStream: true,
-    load: () => import('./floor.mjs'),
+    load: async () => (await import('./floor.mjs')).toFloor(FLOOR),
+  },
+  [HPACK_FLOOR]: {
+    ...floor,
+    label: 'the floor with HPACK',
+    load: async () => (await import('./floor.mjs')).toFloor(HPACK_FLOOR),
   },
   'node-http2': {
     ...common,
     label: 'node:http2 (untuned reference)',
     // It has one way to ask and get a response, whatever the API that it is held against.
     apiFor: (api) => (api === 'connect' || api === 'upgrade' ? api : 'session.request'),
+    whyNot: outgrowsUploads,
     canStream: true,
     load: () => import('./node-http2.mjs'),
   },
@@ -200,7 +232,16 @@ export const clients = {
     load: async () => (await others()).fetchH2,
   },
   'connect-node': { ...common, label: 'connect-node', load: async () => (await others()).connectNode },
-  go: { ...common, label: 'Go net/http', loadProgram: async () => (await programs()).go },
+  go: { ...program, label: 'Go net/http', loadProgram: async () => (await programs()).go },
+  rust: {
+    ...program,
+    label: 'Rust hyper',
+    whyNot(_, { tls, origins, connections }) {
+      if (tls) return 'which is measured over h2c only'
+      return origins * connections > 1 ? 'which has one connection' : null
+    },
+    loadProgram: async () => (await programs()).rust,
+  },
   h2load: {
     ...common,
     label: 'h2load (C)',
@@ -222,8 +263,9 @@ export function clientNamed(name) {
 /** The client that the ratios are taken against. */
 export const referenceClient = 'node-http2'
 
-/** What no client in JavaScript can be expected to get below. */
+/** What no client in JavaScript can be expected to get below: without header fields, and with them. */
 export const floorClient = FLOOR
+export const hpackFloorClient = HPACK_FLOOR
 
 /** The client that an API of ours is compared with, API by API. */
 export const peerClient = 'undici'

@@ -4,29 +4,34 @@
  * @typedef {import('./index.mjs').Program} Program
  */
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outputOf } from '../../../scripts/processes.mjs'
 import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { directory, start } from '../children.mjs'
 
-/** The first time it compiles the standard library. Milliseconds. */
-const BUILD_LIMIT = 180_000
+/** The first time it compiles a standard library, or all crates. Milliseconds. */
+const BUILD_LIMIT = 600_000
 /** The first one in which net/http can be kept to one connection above its limit of streams. */
 const OLDEST = 26
 
 /** @param {string} program @param {string[]} args */
 const ask = (program, ...args) => spawnSync(program, args, { encoding: 'utf8', env: PROGRAM_ENV })
 
-/** @type {Promise<string> | undefined} */
-let built
+/** @param {string} path */
+const toFile = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-async function build() {
+/** @type {Promise<string> | undefined} */
+let builtGo
+/** @type {Promise<string> | undefined} */
+let builtRust
+
+async function buildGo() {
   const binary = join(directory, 'go-client')
-  const source = fileURLToPath(new URL('go/main.go', import.meta.url))
   // Where it goes away with all else, also when this run is interrupted meanwhile.
   const env = { GOTMPDIR: directory }
-  await outputOf(start('server', 'go', ['build', '-o', binary, source], env), BUILD_LIMIT)
+  await outputOf(start('server', 'go', ['build', '-o', binary, toFile('go/main.go')], env), BUILD_LIMIT)
   return binary
 }
 
@@ -39,8 +44,34 @@ export const go = {
     return isNew ? null : `which needs Go 1.${OLDEST}, and this is ${stdout.trim()}`
   },
   async toCommand(job) {
-    built ??= build()
-    return { file: await built, args: [JSON.stringify(job)], read: JSON.parse }
+    builtGo ??= buildGo()
+    return { file: await builtGo, args: [JSON.stringify(job)], read: JSON.parse }
+  },
+}
+
+const CARGO = ['--locked', '--manifest-path', toFile('rust/Cargo.toml')]
+/** Kept from run to run: the crates take half a minute to compile. */
+const CARGO_TARGET_DIR = toFile('../../../.cache/rust-client')
+
+async function buildRust() {
+  const args = ['build', '--quiet', '--release', ...CARGO]
+  await outputOf(start('server', 'cargo', args, { CARGO_TARGET_DIR }), BUILD_LIMIT)
+  return join(CARGO_TARGET_DIR, 'release', 'rust-client')
+}
+
+/** Rust's hyper on a runtime of one thread. @type {Program} */
+export const rust = {
+  whyNot() {
+    if (ask('cargo', '--version').error !== undefined) return 'as cargo is not installed'
+    // Nothing is downloaded again that is there.
+    return ask('cargo', 'fetch', '--quiet', ...CARGO).status === 0 ? null : 'whose crates cannot be fetched'
+  },
+  async toCommand(job) {
+    builtRust ??= buildRust()
+    const version = /name = "hyper"\nversion = "(.*)"/.exec(
+      readFileSync(toFile('rust/Cargo.lock'), 'utf8'),
+    )?.[1]
+    return { file: await builtRust, args: [JSON.stringify({ ...job, version })], read: JSON.parse }
   },
 }
 

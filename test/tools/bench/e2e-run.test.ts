@@ -43,12 +43,19 @@ const goVersion = /^go1\.(\d+)/.exec(
   spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8', env: PROGRAM_ENV }).stdout ?? '',
 )
 const hasGo = Number(goVersion?.[1]) >= 26
+const manifest = fileURLToPath(new URL('../../../bench/e2e/clients/rust/Cargo.toml', import.meta.url))
+const cargoArgs = ['fetch', '--quiet', '--locked', '--manifest-path', manifest]
+const hasCargo = spawnSync('cargo', cargoArgs, { env: PROGRAM_ENV }).status === 0
 
+const FLOORS = ['floor frames', 'floor-hpack frames']
 const UNDICI_REQUEST = ['undici request', 'undici-http1 request', 'undici-http1-pipelined request']
 const UNDICI = [
   ...['undici request', 'undici fetch', 'undici-http1 request', 'undici-http1 fetch'],
   'undici-http1-pipelined request',
 ]
+
+/** Go's client, and Rust's. Milliseconds. */
+const BUILD_LIMIT = 2 * GO_BUILD_LIMIT
 
 /** As many requests as show that it works: what is measured here is worth nothing. */
 const few = ['--rounds', '1', '--requests', '40', '--warmup', '20']
@@ -82,7 +89,7 @@ function isFigure(value: number | null, mayBeNull: boolean, lowest = 0): boolean
 
 /** The names of the figures that can't be right. */
 function findImplausible({ client, rounds }: Entry): string[] {
-  const isProgram = client === 'go' || client === 'h2load'
+  const isProgram = ['go', 'rust', 'h2load'].includes(client)
   return rounds.flatMap((round) => {
     const checks = {
       version: /\d+\.\d+/.test(round.version),
@@ -112,14 +119,15 @@ describe('a run of all clients', () => {
         ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
         ...ifThere(hasUndici8, ...UNDICI),
         ...[
-          'floor frames',
+          ...FLOORS,
           'node-http2 session.request',
           'node-fetch-h2 fetch',
           'node-fetch fetch',
           'axios request',
         ],
         ...['fetch-h2 fetch', 'connect-node request'],
-        ...[...ifThere(hasGo, 'go request'), ...ifThere(hasH2load, 'h2load request')],
+        ...[...ifThere(hasGo, 'go request'), ...ifThere(hasCargo, 'rust request')],
+        ...ifThere(hasH2load, 'h2load request'),
       ])
       const leftOut = stdout.split('\n').filter((line) => line.startsWith('Left out'))
       const on = `and the clients run on ${process.versions.node}.`
@@ -135,12 +143,16 @@ describe('a run of all clients', () => {
           !hasGo,
           expect.stringMatching(/^Left out: Go net\/http, which (is not installed|needs Go 1\.26)/),
         ),
+        ...ifThere(
+          !hasCargo,
+          expect.stringMatching(/^Left out: Rust hyper, (as cargo is not installed|whose crates cannot)/),
+        ),
         ...ifThere(!hasH2load, 'Left out: h2load (C), which is not installed.'),
         ...ifThere(hasGot, 'Left out of get-1k: request of got, which speaks HTTP/2 over TLS only.'),
       ])
       expect(result.scenarios.flatMap(({ entries }) => entries.flatMap(findImplausible))).toEqual([])
     },
-    GO_BUILD_LIMIT,
+    BUILD_LIMIT,
   )
 
   it(
@@ -154,7 +166,7 @@ describe('a run of all clients', () => {
         ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
         ...ifThere(hasUndici8, ...UNDICI),
         ...[
-          'floor frames',
+          ...FLOORS,
           'node-http2 session.request',
           'node-fetch-h2 fetch',
           'node-fetch fetch',
@@ -168,7 +180,7 @@ describe('a run of all clients', () => {
         ...[...ifThere(hasGo, 'go request'), ...ifThere(hasH2load, 'h2load request')],
       ])
     },
-    GO_BUILD_LIMIT,
+    BUILD_LIMIT,
   )
 
   it(
@@ -178,7 +190,7 @@ describe('a run of all clients', () => {
       expect(toNames(result)).toEqual([
         ...['dodici request', 'dodici-wire request', ...ifThere(hasUndici8, ...UNDICI_REQUEST)],
         ...[
-          'floor frames',
+          ...FLOORS,
           'node-http2 session.request',
           'axios request',
           'connect-node request',
@@ -187,7 +199,7 @@ describe('a run of all clients', () => {
       ])
       expect(stdout).toContain('10 origins, one connection each, h2c, server node:http2')
     },
-    GO_BUILD_LIMIT,
+    BUILD_LIMIT,
   )
 })
 
@@ -244,12 +256,21 @@ describe('a run', () => {
       expect(rounds[0]?.p50Micros).toBeGreaterThan(18_000)
   })
 
-  it('measures what the windows and the limit of streams hold up, of the floor as of others', async () => {
+  it('measures what the windows and the limit of streams hold up, of the floors as of others', async () => {
     const names = 'post-1m,post-1m-large-windows,post-64k-tls,get-1m,get-1k-1000'
     for (const server of ['node', ...ifThere(hasH2load, 'nghttpd')]) {
-      const args = ['--clients', 'floor', '--scenario', names, '--apis', 'dispatch', '--server', server]
+      const args = [
+        '--clients',
+        'floor,floor-hpack',
+        '--scenario',
+        names,
+        '--apis',
+        'dispatch',
+        '--server',
+        server,
+      ]
       const { result } = await bench(...args, '--requests', `${toRounds(600, 150)}`, '--warmup', '30')
-      expect(toNames(result)).toEqual(Array(5).fill('floor frames'))
+      expect(toNames(result)).toEqual(Array(5).fill(FLOORS).flat())
     }
   })
 
@@ -265,9 +286,16 @@ describe('a run', () => {
   })
 
   it('measures requests with a path of their own each', async () => {
-    const args = ['--scenario', 'get-1k-varying', '--apis', 'request', '--clients', 'dodici-wire,floor']
+    const args = [
+      '--scenario',
+      'get-1k-varying',
+      '--apis',
+      'request',
+      '--clients',
+      'dodici-wire,floor,floor-hpack',
+    ]
     const { result, stdout } = await bench(...args)
-    expect(toNames(result)).toEqual(['dodici-wire request', 'floor frames'])
+    expect(toNames(result)).toEqual(['dodici-wire request', ...FLOORS])
     expect(stdout).toContain('h2c, paths and responses that differ, server node:http2')
   })
 
@@ -281,7 +309,7 @@ describe('a run', () => {
     const tunnels = ['connect', 'upgrade']
     const withTunnels = ['dodici', 'dodici-wire', ...ifThere(hasUndici8, 'undici'), 'node-http2']
     expect(toNames(result)).toEqual([
-      ...['dodici pipeline', 'dodici-wire pipeline', 'floor frames', 'node-http2 session.request'],
+      ...['dodici pipeline', 'dodici-wire pipeline', ...FLOORS, 'node-http2 session.request'],
       ...withTunnels.flatMap((client) => tunnels.map((api) => `${client} ${api}`)),
     ])
     if (hasUndici8)

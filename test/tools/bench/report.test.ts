@@ -266,8 +266,12 @@ describe('a chart', () => {
     expect(toContents(svg, /<rect class="chart-(ours|wire)"/g)).toEqual(['wire', 'ours'])
   })
 
-  it('has lines for the floor and for h2load, each with its name and its figure, and no bars', async () => {
-    const bounds = [toEntry('floor', 'frames', 4), toEntry('h2load', 'request', 2)]
+  it('has lines for the floors and for h2load, each with its name and its figure, and no bars', async () => {
+    const bounds = [
+      toEntry('floor', 'frames', 4),
+      toEntry('floor-hpack', 'frames', 5),
+      toEntry('h2load', 'request', 2),
+    ]
     const svg = await draw('cpu-get-1k', one, ...bounds)
     expect(toLengths(svg)).toHaveLength(1)
     const [start = 0] = toContents(svg, /<rect class="chart-ours" x="([^"]*)"/g).map(Number)
@@ -275,7 +279,11 @@ describe('a chart', () => {
     const [floor = 0] = toContents(svg, /<line class="chart-floor" x1="([^"]*)"/g).map(Number)
     expect((floor - start) / length).toBeCloseTo(0.2, 2)
     expect(toTexts(svg)).toEqual(
-      expect.arrayContaining(['floor, a bare socket that frames: 4.0 (3.6–4.4)', 'h2load: 2.0 (1.8–2.2)']),
+      expect.arrayContaining([
+        'floor, a bare socket that frames: 4.0 (3.6–4.4)',
+        'floor-hpack: 5.0 (4.5–5.5)',
+        'h2load: 2.0 (1.8–2.2)',
+      ]),
     )
   })
 

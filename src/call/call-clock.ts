@@ -9,45 +9,46 @@ import type { Limits } from '../options/limits.ts'
 import { toQueueLimit } from '../options/limits.ts'
 
 /**
- * The limit that a call has exceeded. Of the first three at most one runs at a time; the other four run beside it:
+ * The timeout that a call has exceeded. At most one of the first three runs at a time; the other four run in
+ * parallel:
  *
- * - `queue`: no stream yet, or no connection of HTTP/1.1
+ * - `queue`: no stream yet, or no HTTP/1.1 connection
  * - `headers`: the request was sent, no final response yet
- * - `body`: the response's body has begun
- * - `continue`: the request's body waits for a 100 response (RFC 9110 §10.1.1), whether the final response has come or
- *   not: the server may wait for that body before it ends its own
- * - `connect`: no connection yet; only for a request with a limit of its own
- * - `upload`: the request's body isn't sent yet
+ * - `body`: the response body has begun
+ * - `continue`: the request body waits for a 100 response (RFC 9110 §10.1.1), whether the final response has arrived
+ *   or not: the server may wait for that body before it ends the response
+ * - `connect`: no connection yet; only for a request that sets `connectTimeout` itself
+ * - `upload`: the request body isn't sent yet
  * - `request`: the whole call
  */
 export type Lateness = 'queue' | 'headers' | 'body' | 'continue' | 'connect' | 'upload' | 'request'
 
-/** What only counts while a call has no stream, or an attempt no connection. */
+/** Times that only matter while a call has no stream, or an attempt no connection. */
 interface Wait {
-  /** When the queue's own limit is over; null for never. */
+  /** When the queue's own timeout ends; null for never. */
   readonly queueEnd: number | null
-  /** When a connection must be there; null for the connection attempt's own limit. */
+  /** When there must be a connection; null: the connection attempt's own timeout applies. */
   connectAt: number | null
-  /** What the attempt does first once it has a connection; null when it has begun without it, or isn't there yet. */
+  /** What the attempt does first once it has a connection; null if it has begun without one, or doesn't exist yet. */
   firstUpload: 'none' | 'sending' | 'waiting' | null
 }
 
 type Phase = 'idle' | 'queue' | 'headers' | 'body'
 
-/** Has the limits, and hears of those that are exceeded. */
+/** Has the timeouts, and is told when one is exceeded. */
 export interface LateListener {
   readonly limits: Limits
   onLate(lateness: Lateness): void
 }
 
-/** RFC 9110 §10.1.1: a client must not wait for a 100 for ever. Milliseconds. */
+/** RFC 9110 §10.1.1: a client must not wait for a 100 forever. In milliseconds. */
 const CONTINUE_TIMEOUT = 1_000
 
 const NEVER = Number.POSITIVE_INFINITY
 
 /**
- * Keeps all limits of a call in one entry of the list of deadlines: that of the soonest limit. A call with a
- * `requestTimeout` of less than a second is in the finer list.
+ * Keeps all timeouts of a call in one entry in the list of deadlines, set to the earliest. A call with a
+ * `requestTimeout` below one second uses the list with the finer resolution.
  */
 export class CallClock implements Timed {
   deadline = NEVER
@@ -60,7 +61,7 @@ export class CallClock implements Timed {
   #continueAt: number | null = null
   #uploadAt: number | null = null
   #requestAt: number | null = null
-  /** Null for a call whose attempt has a connection. */
+  /** Null if the call's attempt has a connection. */
   #wait: Wait | null = null
 
   constructor(deadlines: Deadlines, listener: LateListener) {
@@ -77,7 +78,7 @@ export class CallClock implements Timed {
     this.#arm(now)
   }
 
-  /** The call waits for a stream. The limit `connect` covers all the connection attempts that it waits for. */
+  /** The call waits for a stream. The `connect` timeout covers all connection attempts that it waits for. */
   queue(): void {
     const { queueTimeout } = this.#listener.limits
     const now = this.#deadlines.now()
@@ -89,10 +90,10 @@ export class CallClock implements Timed {
   }
 
   /**
-   * The call still waits for a connection, which has a limit of its own: a `headersTimeout` that bounds the queue
-   * begins anew, up to `queueTimeout` in all.
+   * The call still waits for a connection, which has its own timeout: a `headersTimeout` that limits the queue starts
+   * again, up to `queueTimeout` in total.
    *
-   * @returns false when that is over, too
+   * @returns false if that has passed, too
    */
   queueOn(): boolean {
     const now = this.#deadlines.now()
@@ -103,10 +104,10 @@ export class CallClock implements Timed {
   }
 
   /**
-   * An attempt has begun. Without a connection it waits on: nothing is sent, and no response is due.
+   * An attempt has begun. Without a connection, it continues to wait: nothing is sent, and no response is due.
    *
-   * @param body `none`: the request is sent already; `sending`: its body is being sent; `waiting`: its body waits for a
-   *   100 response
+   * @param body `none`: the request was sent already; `sending`: its body is being sent; `waiting`: its body waits
+   *   for a 100 response
    * @param isConnected whether the attempt has a connection, or has to find one
    */
   open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
@@ -133,7 +134,7 @@ export class CallClock implements Timed {
     }
   }
 
-  /** The attempt has found its connection. Over HTTP/2 the body may have been sent before: SETTINGS come later. */
+  /** The attempt has found its connection. Over HTTP/2, the body may have been sent before: SETTINGS arrive later. */
   connected(): void {
     if (this.#wait === null) return
     const { firstUpload, connectAt } = this.#wait
@@ -142,14 +143,14 @@ export class CallClock implements Timed {
     else if (connectAt !== null) this.#arm(this.#deadlines.now())
   }
 
-  /** A part of the request's body was sent, or may be sent from now on. */
+  /** A part of the request body was sent, or may be sent from now on. */
   upload(): void {
     this.#begin()
     this.#continueAt = null
     this.#progressUpload(this.#deadlines.now())
   }
 
-  /** All of the request's body was sent: the server has to respond, unless it has already. */
+  /** The whole request body was sent: the server has to respond, unless it already has. */
   uploaded(): void {
     this.#begin()
     this.#uploadAt = null
@@ -159,12 +160,12 @@ export class CallClock implements Timed {
     else this.#enter('headers', this.#listener.limits.headersTimeout, now)
   }
 
-  /** A part of the response's body has come, or the reader takes it again. */
+  /** A part of the response body has arrived, or the reader reads again. */
   body(): void {
     this.#enter('body', this.#listener.limits.bodyTimeout, this.#deadlines.now())
   }
 
-  /** The reader holds the response's body back. */
+  /** The reader holds the response body back. */
   holdBody(): void {
     this.#enter('body', 0, this.#deadlines.now())
   }
@@ -182,7 +183,7 @@ export class CallClock implements Timed {
     if (lateness !== null) this.#listener.onLate(lateness)
   }
 
-  /** The limit that is exceeded, which ends with this; null for none. */
+  /** The timeout that has just been exceeded; null for none. */
   #toLateness(now: number): Lateness | null {
     if (this.#requestAt !== null && this.#requestAt <= now) {
       this.#requestAt = null
@@ -205,7 +206,7 @@ export class CallClock implements Timed {
     return this.#phase
   }
 
-  /** The body is being sent, although the peer's SETTINGS haven't come: the call waits no longer. */
+  /** The body is being sent before the peer's SETTINGS have arrived: the call no longer waits. */
   #begin(): void {
     if (this.#wait === null || this.#wait.firstUpload === null) return
     this.#wait.firstUpload = null

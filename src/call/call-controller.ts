@@ -1,5 +1,5 @@
 /**
- * The controller of a call: what handlers and interceptors get of it.
+ * A call's controller: the part of it that handlers and interceptors see.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { RequestPriority } from '../../types/request.ts'
 import { RawFields } from '../handler/raw-fields.ts'
 import type { Request } from '../request/request.ts'
 
-/** The key of the method that `util.inspect()`, and with it `console.log()`, calls. */
+/** The key of the method that `util.inspect()`, and so `console.log()`, calls. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /** A call, as its controller sees it. */
 export interface ControlledCall {
   readonly request: Pick<Request, 'limits'>
   readonly paused: boolean
-  /** Why the call was aborted; null while it wasn't. */
+  /** Why the call was aborted; null if it wasn't. */
   readonly reason: Error | null
   readonly connection: ConnectionInfo | null
   readonly transport: TransportInfo | null
@@ -29,8 +29,8 @@ export interface ControlledCall {
 }
 
 /**
- * An object of its own: interceptors may log, wrap or enumerate it. It has the members of DispatchController and no
- * others, so that neither the request nor what drives the call can be reached by it.
+ * A separate object, because interceptors may log, wrap or enumerate it. It has only the members of
+ * DispatchController, so that neither the request nor the call's internals can be reached through it.
  */
 export class CallController extends RawFields implements DispatchController {
   readonly #call: ControlledCall
@@ -89,7 +89,9 @@ export class CallController extends RawFields implements DispatchController {
     this.#call.reprioritize(priority)
   }
 
-  /** What `util.inspect()` and `console.log()` show, whatever their options: no data that the call sends or gets. */
+  /**
+   * What `util.inspect()` and `console.log()` show, whatever their options: no data that the call sends or receives.
+   */
   [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const { aborted, paused } = this
     return `DispatchController ${inspect({ aborted, paused }, options)}`

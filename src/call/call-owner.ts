@@ -1,5 +1,5 @@
 /**
- * The owner of a call, and what it notes on the call.
+ * A call's owner, and the notes that it keeps on the call.
  *
  * @module
  */
@@ -9,30 +9,35 @@ import type { DodiciError } from '../errors/errors.ts'
 import type { Attempt } from './attempt.ts'
 import type { CallState } from './call-state.ts'
 
-/** What is known of a call's attempts that have failed, or were answered with 421. Replaced as a whole. */
+/** What is known about a call's attempts that have failed, or were answered with 421. Replaced as a whole. */
 export interface FailureNotes {
   /**
-   * The number of attempts in a row that ended unprocessed, while no other call of the scheduler made progress.
-   * Attempts that a GOAWAY left out aren't counted: see {@link Attempt.isLeftOut}.
+   * How many consecutive attempts ended unprocessed while no other call in the scheduler made progress. Attempts
+   * excluded by a GOAWAY don't count: see {@link Attempt.isLeftOut}.
    */
   readonly fruitless: number
-  /** The number of attempts that the peer refused (REFUSED_STREAM), in all. */
+  /** How many attempts the peer has refused in total (REFUSED_STREAM). */
   readonly refusals: number
-  /** The refusals for which the next attempt waits, longer for more of them; 0 when the last failure was none. */
+  /** How many refusals delay the next attempt: the more, the longer. 0 if the last failure wasn't a refusal. */
   readonly setbacks: number
-  /** The scheduler's count of progress when an attempt last failed. */
+  /** The scheduler's progress count when an attempt last failed. */
   readonly progressMark: number
-  /** The call was sent again although the server may have acted on it. The call reads this for its error. */
+  /** Whether the call was sent again although the server may have acted on it. The call reads this for its error. */
   readonly wasRepeated: boolean
-  /** The error by which a server asked for this request over HTTP/1.1 (RFC 9113 §7); null for none. */
+  /** The error that came with a server's demand for HTTP/1.1 (RFC 9113 §7); null for none. */
   readonly http1Required: DodiciError | null
-  /** The call is an upgrade, and its origin's sessions offer no extended CONNECT (RFC 8441): it waits for HTTP/1.1. */
+  /**
+   * Whether the call is an upgrade, and its origin's sessions offer no extended CONNECT (RFC 8441): it waits for
+   * HTTP/1.1.
+   */
   readonly isHttp1Upgrade: boolean
-  /** The response was 421 (RFC 9110 §15.5.20). The call reads this: it is replayed so only once. */
+  /**
+   * Whether the response was 421 (RFC 9110 §15.5.20). The call reads this, so that it is replayed for that only once.
+   */
   readonly wasMisdirected: boolean
 }
 
-/** The notes of all calls without such an attempt. */
+/** The notes of all calls without such attempts. */
 export const NO_FAILURES: FailureNotes = Object.freeze({
   fruitless: 0,
   refusals: 0,
@@ -45,7 +50,7 @@ export const NO_FAILURES: FailureNotes = Object.freeze({
 })
 
 /**
- * The owner has queued the call, and hears of its end.
+ * Queues the call, and is told when it ends.
  *
  * @typeParam TCall the owner's type of a call
  */
@@ -55,27 +60,27 @@ export interface CallOwner<TCall> {
    * An attempt has failed without a response, or its response was a 421. The owner notes it on the call.
    *
    * @param error null for a 421
-   * @param attempt null for one that is over already
-   * @returns whether another one may follow
+   * @param attempt null if it is over already
+   * @returns whether another attempt may follow
    */
   mayReplay(call: TCall, error: DodiciError | null, attempt: Attempt | null): boolean
   /** The call is `queued` again, after {@link mayReplay} has returned true. */
   onReplay(call: TCall): void
   /**
-   * Whether a `queued` call waits for a connection or its first SETTINGS, as opposed to room on one, or the end of a
-   * delay.
+   * Whether a `queued` call waits for a connection or its first SETTINGS, rather than for room on a session or the
+   * end of a delay.
    */
   isConnecting(call: TCall): boolean
   /**
-   * Whether only `queueTimeout` bounds a call that waits: it waits for a connection, which has its own limit, or
-   * for other requests over HTTP/1.1, where each connection has one at a time.
+   * Whether only `queueTimeout` limits a waiting call: it waits for a connection, which has its own timeout, or for
+   * other requests over HTTP/1.1, where each connection serves one at a time.
    */
   mayWaitOn(call: TCall): boolean
   /**
-   * The call's reader holds the response back, or takes it again. Called before held data is passed on, which may end
+   * The call's reader holds the response back, or reads again. Called before held data is passed on, which may end
    * the call.
    */
   onFlow(): void
-  /** The call has settled, with success or an error. @param from the state that it was in */
+  /** The call has settled, with success or an error. @param from its previous state */
   onSettled(call: TCall, from: CallState): void
 }

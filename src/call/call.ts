@@ -34,15 +34,15 @@ import { checkListSize } from './request-limits.ts'
 import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
 import { acceptKey } from './websocket-accept.ts'
 
-/** The source of the raw trailers of a response that has none: the list itself is made when it is read. */
+/** The source of the raw trailers for a response without trailers: the list itself is created when it is read. */
 const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
 
 /**
- * Owns the handler, and settles exactly once. A handler that throws fails its own call: the stream
- * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
+ * Owns the handler, and settles exactly once. A handler that throws fails only its own call: the stream is reset, and
+ * the handler gets its own error. An error thrown by `onResponseError` becomes an uncaught exception.
  *
- * It is the async context in which it was dispatched: callbacks of the handler, sources of the body and what listens to
- * a tunnel run in it. A second object for that would cost 32 bytes more.
+ * The call is also the async context in which it was dispatched: the handler's callbacks, body sources, and a
+ * tunnel's listeners run in it. A separate object for that would cost 32 bytes more.
  */
 export class Call extends CallerContext implements Queued<Call>, ControlledCall, LateListener {
   readonly request: Request
@@ -52,28 +52,28 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   /** How many attempts have begun. */
   #attempts = 0
   failures: FailureNotes = NO_FAILURES
-  /** The handler of the outer call when this call is an attempt of it; null for a call of the caller's own. */
+  /** The outer call's handler, if this call is an attempt of that call; null for a caller's own call. */
   outer: DispatchHandler | null = null
-  /** The tunnel that the call has become; null for none. */
+  /** The tunnel that the call has become; null if none. */
   #tunnel: Duplex | null = null
   #body: SendableBody = NO_BODY
-  /** What the request's priority was changed to; null while it wasn't. */
+  /** The request's new priority; null if it wasn't changed. */
   #priority: string | null = null
-  /** Why the call was aborted; null while it wasn't. */
+  /** Why the call was aborted; null if it wasn't. */
   #reason: Error | null = null
   #handler: DispatchHandler
-  /** What the handler gets of this call. */
+  /** What the handler gets to steer this call. */
   readonly controller: CallController
   readonly #owner: CallOwner<Call>
   readonly #clock: CallClock
   #state: CallState = 'created'
   #attempt: Attempt | null = null
-  /** What carries the present attempt, or has carried the last one; null before the first. */
+  /** The carrier of the current or last attempt; null before the first one. */
   #carrier: Carrier | null = null
-  /** The stream of the last attempt that has ended; null for none. */
+  /** The stream of the last attempt that has ended; null if none. */
   #lastStreamId: number | null = null
   #paused = false
-  /** The header section of the final response has ended it. */
+  /** Whether the header section of the final response has ended it. */
   isHeaderOnly = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
@@ -113,17 +113,20 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     return this.#carrier?.transport ?? null
   }
 
-  /** What the attempt sends that is under way: the request's own body, or what a factory has made for this attempt. */
+  /**
+   * The body that the current attempt sends: the request's own, or the one that a factory has created for this
+   * attempt.
+   */
   get body(): SendableBody {
     return this.#body
   }
 
-  /** Null when no part of a response has come. */
+  /** Null if no part of a response has arrived. */
   get rawHeaders(): readonly string[] | null {
     return this.controller.rawHeaders
   }
 
-  /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
+  /** Ends the call, or the tunnel that it has become. Without a reason, it fails with a RequestAbortedError. */
   abort(reason?: Error): void {
     if (this.#state === 'settled') {
       this.#tunnel?.destroy()
@@ -133,7 +136,10 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     this.fail(this.#reason)
   }
 
-  /** Asks for no more of the body. May be called at any time; bytes that were read from the stream may still come. */
+  /**
+   * Stops the flow of the response body. You can call it at any time; bytes that were already read from the stream
+   * may still arrive.
+   */
   pause(): void {
     if (this.#paused || this.#state === 'settled') return
     this.#paused = true
@@ -142,7 +148,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     this.#owner.onFlow()
   }
 
-  /** Lets the body flow again. */
+  /** Lets the response body flow again. */
   resume(): void {
     if (!this.#paused || this.#state === 'settled') return
     this.#paused = false
@@ -151,14 +157,14 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     this.#attempt?.resume()
   }
 
-  /** Changes the priority of the present attempt, and of each later one. @throws InvalidArgumentError */
+  /** Changes the priority of the current attempt and of later ones. @throws InvalidArgumentError */
   reprioritize(priority: RequestPriority): void {
     this.#priority = toPriorityField(priority)
     this.#attempt?.reprioritize(this.#priority)
   }
 
   /**
-   * Tells the handler of its controller, once. True when the call is `queued` then, false when the handler has ended
+   * Gives the handler its controller, once. Returns true if the call is then `queued`, false if the handler has ended
    * it.
    */
   start(): boolean {
@@ -183,8 +189,8 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   }
 
   /**
-   * A stream is being opened for it. Returns the fields that go with {@link body}; null when its body factory has ended
-   * the call.
+   * Opens a stream for the call. Returns the fields that go with {@link body}; null if its body factory has ended the
+   * call.
    */
   begin(attempt: Attempt): WireHeaders | null {
     const { request } = this
@@ -209,14 +215,14 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     return null
   }
 
-  /** Makes the body of another attempt. Returns the fields that go with it. @throws what a body factory throws */
+  /** Creates the body for another attempt. Returns the fields that go with it. @throws what a body factory throws */
   #makeBody(): WireHeaders {
     const { body, wire } = this.request
     this.#body = body.kind === 'factory' ? body.make() : body
     return this.#toWire(body.kind === 'factory' ? this.request.toWireFor(this.#body) : wire)
   }
 
-  /** The fields of an attempt, with the priority that the request has by now. */
+  /** The fields of an attempt, with the request's current priority. */
   #toWire(wire: WireHeaders): WireHeaders {
     if (this.#priority === null) return wire
     const changed = [...wire]
@@ -225,12 +231,12 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     return changed
   }
 
-  /** The attempt has a connection now, whose peer has sent SETTINGS if it speaks HTTP/2. */
+  /** The attempt has a connection now. If the peer speaks HTTP/2, its SETTINGS have arrived. */
   connected(): void {
     if (this.#attempt !== null) this.#clock.connected()
   }
 
-  /** A piece of the body was handed to the stream; null: the peer has taken some of it, or may begin to. */
+  /** A piece of the body was passed to the stream. Null: the peer has accepted some of it, or is ready to. */
   sent(chunk: Uint8Array | null): void {
     if (this.#attempt === null) return
     this.#clock.upload()
@@ -247,7 +253,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** The whole request was sent; or, unless `isSent`, the peer wants no more of it. */
+  /** The whole request was sent. Unless `isSent`, the peer wants no more of it. */
   uploaded(isSent = true): void {
     if (this.#attempt === null) return
     this.#clock.uploaded()
@@ -255,7 +261,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     else this.#stopBody()
   }
 
-  /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
+  /** For a request without a body, when it is opened; for one with a body see {@link uploaded}. */
   tellSent(): void {
     if (this.#handler.onRequestSent !== undefined) this.runInAsyncScope(this.#tellSent, this)
   }
@@ -268,7 +274,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** The trailers of the request, or null when the call has ended by making them. */
+  /** The request's trailers; null if creating them has ended the call. */
   toTrailers(): WireHeaders | null {
     try {
       const trailers = this.runInAsyncScope(this.request.toTrailers, this.request)
@@ -281,7 +287,10 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** An informational (1xx) or the final response's header. `raw` is in wire order, pseudo-headers may be in it. */
+  /**
+   * The header section of an informational (1xx) or final response has arrived. `raw` is in wire order, and may
+   * contain pseudo-header fields.
+   */
   respond(
     statusCode: number,
     headers: IncomingHttpHeaders,
@@ -313,7 +322,10 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** The requested tunnel is open: from now on it is independent of the call. False when the handler didn't take it. */
+  /**
+   * The requested tunnel is open; from now on it is independent of the call. Returns false if the handler didn't
+   * accept it.
+   */
   upgrade(status: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): boolean {
     const attempt = this.#attempt
     if (this.#state !== 'running' || attempt === null) return false
@@ -336,7 +348,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** A piece of the response's body. After the last one no time limit runs any more. */
+  /** A piece of the response body has arrived. After the last one, all timeouts stop. */
   data(chunk: Buffer, isLast = false): void {
     const attempt = this.#attempt
     if (this.#state !== 'receiving' || attempt === null) return
@@ -353,7 +365,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** The whole response has come. */
+  /** The whole response has arrived. */
   complete(trailers: IncomingHttpHeaders, raw: readonly string[] | null): void {
     const attempt = this.#attempt
     if (this.#state !== 'receiving' || attempt === null) return
@@ -373,7 +385,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     this.#stopBody()
   }
 
-  /** Fails the call when the response was found invalid. @returns whether it was */
+  /** Fails the call if the response is invalid. @returns whether it was */
   #refuse(error: DodiciError | null): boolean {
     if (error === null) return false
     error.processed = 'yes'
@@ -397,8 +409,8 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   }
 
   /**
-   * After a 421: retires the connection, and queues the request again, once. If it must not be sent again, a buffering
-   * handler takes the response instead.
+   * After a 421: retires the connection, and queues the request again, once. If it must not be sent again, a
+   * buffering handler gets the response instead.
    */
   #moveOn(): void {
     const attempt = this.#attempt
@@ -436,7 +448,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
       this.fail(toLateError(lateness, this.request.limits, mayWaitOn))
   }
 
-  /** Ends the call with an error, in any state; a no-op once it has settled. */
+  /** Ends the call with an error, in any state. Does nothing once it has settled. */
   fail(error: Error): void {
     if (this.#state === 'settled') return
     const attempt = this.#attempt
@@ -463,22 +475,22 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** Writes onto an error whose it is; its tunnel's, too. */
+  /** Sets the call's fields on an error, including an error of its tunnel. */
   mark(error: DodiciError, streamId: number | null): void {
     if (this.failures.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
     error.attempts = this.#attempts
     error.streamId = streamId
   }
 
-  /** The rest of the body isn't sent, and the call doesn't fail for it. */
+  /** Stops sending the body, without failing the call. */
   #stopBody(): void {
     if (this.#body.kind === 'stream') this.runInAsyncScope(this.#body.stop, this.#body)
   }
 
   /**
-   * No attempt will read the body, or read on.
+   * No attempt will read the body, or continue to read it.
    *
-   * @param error null when another attempt follows, which has it where it wasn't opened
+   * @param error null if another attempt follows and the body hasn't been opened: then that attempt uses it
    */
   #destroyBody(error: Error | null): void {
     const { body } = this.request

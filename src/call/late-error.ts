@@ -1,5 +1,5 @@
 /**
- * The error of a call that took too long.
+ * The error for a call that took too long.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Limits } from '../options/limits.ts'
 import { toLimitError, toQueueLimit } from '../options/limits.ts'
 import type { Lateness } from './call-clock.ts'
 
-/** The start of each time limit's message. The error's class and code are in the table of limits. */
+/** The start of each timeout's message. The error's class and code are in the table of limits. */
 const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
   queue: 'No stream within',
   connect: 'No connection within',
@@ -21,9 +21,9 @@ const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
 }
 
 /**
- * The error of a call that has exceeded this limit.
+ * The error for a call that has exceeded this timeout.
  *
- * @param isQueueOver whether a call that waited has used up `queueTimeout` itself, not a shorter `headersTimeout`
+ * @param isQueueOver whether a waiting call has used up `queueTimeout` itself, not a shorter `headersTimeout`
  */
 export function toLateError(
   lateness: Exclude<Lateness, 'continue'>,

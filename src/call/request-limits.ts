@@ -1,5 +1,5 @@
 /**
- * The limit that a server sets for the fields of requests.
+ * The server's limit for request fields.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { RequestHeadersOverflowError } from '../errors/errors.ts'
 import { toFieldsSize } from '../request/headers.ts'
 import type { WireHeaders } from '../request/wire-headers.ts'
 
-/** The value of a setting that was never sent (RFC 9113 §6.5.2). */
+/** The value if the setting was never sent (RFC 9113 §6.5.2). */
 const UNLIMITED = 2 ** 32 - 1
 
 /**
- * Checks one section of a request's fields. A server that gets a larger one may refuse the request, or end the
- * connection, and every other request on it.
+ * Checks one field section of a request. If it is too large, the server may refuse the request, or end the connection
+ * with all other requests on it.
  *
  * @param limit the server's SETTINGS_MAX_HEADER_LIST_SIZE, in bytes
  * @throws RequestHeadersOverflowError

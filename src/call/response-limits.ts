@@ -1,5 +1,5 @@
 /**
- * The limits of a response: its size, its length, its number of informational responses.
+ * The limits of a response: its size, its length, the number of informational responses.
  *
  * @module
  */
@@ -13,34 +13,34 @@ import { toLimitError } from '../options/limits.ts'
 import { toFieldsSize } from '../request/headers.ts'
 
 /**
- * More informational responses before one final response are a flood. A server that sends a 102 every ten seconds has
- * nearly an hour.
+ * The most informational responses before a final response: more are a flood. A server that sends a 102 every ten
+ * seconds has nearly an hour.
  */
 const MAX_INFORMATIONAL = 300
 
-/** The request of a response. */
+/** What is needed of the response's request. */
 interface Judged {
   readonly limits: Limits
   readonly method: string
 }
 
-/** The counts of an attempt's response. An attempt may have these as fields of its own object. */
+/** The counters for an attempt's response. An attempt may have them as its own fields. */
 export interface ResponseMeter {
-  /** Informational responses that have come. */
+  /** How many informational responses have arrived. */
   informational: number
-  /** Bytes of their fields, as RFC 9113 §6.5.2 counts them. */
+  /** The size of their fields in bytes, counted as in RFC 9113 §6.5.2. */
   informationalSize: number
-  /** Bytes of the body that must come; -1 where the response has no `content-length`. */
+  /** How many bytes the body must have; -1 if the response has no `content-length`. */
   expected: number
-  /** Bytes of the body that the call was given. */
+  /** How many bytes of the body the call has received. */
   received: number
-  /** The response has no body, because of its status or of the request's method (RFC 9110 §6.4.1). */
+  /** Whether the response has no body because of its status or the request's method (RFC 9110 §6.4.1). */
   isBare: boolean
-  /** The header section of the final response has ended it. */
+  /** Whether the header section of the final response has ended it. */
   isHeaderOnly: boolean
 }
 
-/** The counts of an attempt without a response. */
+/** The counters for an attempt without a response. */
 export function createMeter(): ResponseMeter {
   return {
     informational: 0,
@@ -53,10 +53,10 @@ export function createMeter(): ResponseMeter {
 }
 
 /**
- * Whether the response is known to be whole without END_STREAM: it has no body, or a body of the announced length has
- * come.
+ * Whether the response is known to be complete without END_STREAM: it has no body, or as much body as announced has
+ * arrived.
  *
- * @param held bytes that have come, but weren't given to the call
+ * @param held bytes that have arrived, but weren't passed to the call
  */
 export function hasWholeBody({ expected, received, isBare }: ResponseMeter, held: number): boolean {
   return (isBare ? 0 : expected) === received + held
@@ -67,9 +67,9 @@ function isBare(method: string, status: number): boolean {
 }
 
 /**
- * Counts the header of a response.
+ * Counts a response's header section.
  *
- * @param raw in wire order, pseudo-headers may be in it
+ * @param raw in wire order, may contain pseudo-header fields
  * @returns what is wrong with it; null for nothing
  */
 export function checkHeader(
@@ -91,14 +91,14 @@ export function checkHeader(
   return null
 }
 
-/** An object of so few entries of a list costs less than a look at the list. */
+/** A list with so few entries is converted to an object: that costs less than checking the list first. */
 const SHORT_LIST = 64
 
 /**
- * Whether it is of no use to make an object of these fields: there are many of them, and {@link checkHeader} or
+ * Whether it is pointless to convert these fields to an object: there are many of them, and {@link checkHeader} or
  * {@link checkEnd} will refuse the list.
  *
- * @param raw in wire order, pseudo-headers may be in it
+ * @param raw in wire order, may contain pseudo-header fields
  */
 export function isRefusedList({ maxHeaderSize, maxHeadersCount }: Limits, raw: readonly string[]): boolean {
   if (raw.length <= SHORT_LIST) return false
@@ -142,7 +142,10 @@ export function checkData(
   return null
 }
 
-/** The end, with the fields of the trailers; null without. @returns what is wrong with it; null for nothing */
+/**
+ * Checks the end of the response, with its trailer fields, or null without trailers. @returns what is wrong with it;
+ * null for nothing
+ */
 export function checkEnd(
   { expected, received }: ResponseMeter,
   limits: Limits,
@@ -154,8 +157,8 @@ export function checkEnd(
 }
 
 /**
- * The session may check lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR. The length is
- * wrong then, whether the session or the peer has reset the stream. Null for a failure of another kind.
+ * The session may check lengths, too (nghttp2 does), and reset the stream with PROTOCOL_ERROR. Then the length is
+ * wrong, whether the session or the peer has reset the stream. Null for other failures.
  */
 export function toLengthError({ expected }: ResponseMeter, cause: DodiciError): DodiciError | null {
   const { http2ErrorCode } = cause
@@ -186,10 +189,10 @@ function toExpected(contentLength: string | string[] | undefined): number {
 }
 
 const ZERO = 0x30
-/** Digits whose number is exact, whatever they are. */
+/** Numbers with up to this many digits are exact. */
 const EXACT_DIGITS = 15
 
-/** As `Number()` reads it. Digits, the usual case, are read here: that costs less. */
+/** The number, as `Number()` reads it. Digits, the usual case, are read here, because that costs less. */
 function toLength(contentLength: string | string[]): number {
   const { length } = contentLength
   if (typeof contentLength !== 'string' || length === 0 || length > EXACT_DIGITS) return Number(contentLength)
@@ -206,13 +209,14 @@ function toMismatch(what: string, expected: number): DodiciError {
   return new ResponseContentLengthMismatchError(`The response body ${what} ${expected} bytes`)
 }
 
-/** @param maxResponseSize bytes */
+/** @param maxResponseSize in bytes */
 export function toSizeError(maxResponseSize: number): DodiciError {
   return toLimitError('maxResponseSize', maxResponseSize, 'The response body has more bytes than')
 }
 
 /**
- * Whether a call has failed since its response is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted.
+ * Whether a call has failed because its response is malformed (RFC 9113 §8.1.1), not because it is too large or
+ * unwanted.
  */
 export function isMalformed(error: Error): boolean {
   return error instanceof ResponseContentLengthMismatchError

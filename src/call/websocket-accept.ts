@@ -1,5 +1,5 @@
 /**
- * Adds the field that a WebSocket expects in the response to its handshake.
+ * Adds the field that a WebSocket expects in the response to its opening handshake.
  *
  * @module
  */
@@ -14,13 +14,13 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const NAME = 'sec-websocket-accept'
 
 /**
- * Sets `sec-websocket-accept` in a response over HTTP/2. There the key isn't sent, and the field has no meaning
- * (RFC 8441 §5). But the WebSockets of undici 7, and of undici 8 before 8.12, check it all the same, in the header
- * object or in the raw list. A proxy with a server of HTTP/1.1 behind it, such as Envoy or HAProxy, passes on what that
- * server computed from another key.
+ * Sets `sec-websocket-accept` in a response over HTTP/2. There the key isn't sent, and the field has no meaning (RFC
+ * 8441 §5), but the WebSockets in undici 7, and in undici 8 before 8.12, check it all the same, in the header object
+ * or in the raw list. A proxy in front of an HTTP/1.1 server, such as Envoy or HAProxy, passes on a value computed
+ * from a different key.
  *
- * @param key of the request; null for none
- * @param headers gets the field, in place of the server's
+ * @param key the request's key; null for none
+ * @param headers gets the field, instead of the server's
  * @returns `raw`, or a list with the field
  */
 export function acceptKey(

@@ -42,15 +42,15 @@ import { toObstacle, warnOfNoCoalescing, warnOfUnusedOptions } from './unused-op
 interface Entry {
   readonly dispatcher: DispatcherType
   /**
-   * The same dispatcher, where the agent has made it. Null for one that the caller's `factory` has made: its class may
-   * have a `dispatch()` of its own.
+   * The same dispatcher if the agent has created it. Null if the caller's `factory` has: its class may override
+   * `dispatch()`.
    */
   readonly own: LivingDispatcher | null
-  /** It has got a request since the agent last looked for an idle origin to close. */
+  /** Whether it has received a request since the agent last looked for idle origins to close. */
   wasUsed: boolean
 }
 
-/** How many origins are checked for idle ones when `maxOrigins` is Infinity, so that none has to be closed. */
+/** How many origins are checked at a time for idle ones if `maxOrigins` is Infinity. */
 const MAX_LOOKS = 64
 
 /**
@@ -69,18 +69,18 @@ const MAX_LOOKS = 64
  */
 export class Agent extends LivingDispatcher {
   readonly #poolOptions: PoolOptions
-  /** Null where it is the caller's, or there is none. */
+  /** Null if it is the caller's, or if there is none. */
   readonly #ownFallback: BuiltinFallback | null
   readonly #options: ResolvedAgentOptions
   readonly #maxResponseSize: number
-  /** Null where no origin uses the sessions of another one. */
+  /** Null if no origin uses another one's sessions. */
   readonly #broker: SessionBroker | null
   /**
-   * By the origin, as `URL.origin` writes it, and the server name where that is another. The order
-   * means nothing: {@link Agent.#dropIdleOrigins} goes round.
+   * Keyed by the origin, as `URL.origin` writes it, and the server name if that differs. The order has no meaning:
+   * {@link Agent.#dropIdleOrigins} rotates it.
    */
   readonly #entries = new Map<string, Entry>()
-  /** Dispatchers that the agent has closed while their last tunnels are still open. */
+  /** Dispatchers that the agent has closed, but whose last tunnels are still open. */
   readonly #leaving = new Set<DispatcherType>()
 
   /**
@@ -119,7 +119,8 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * How busy each origin is now, by its `URL.origin`, and the `servername` of its requests behind a blank: snapshots.
+   * How busy each origin is now: snapshots, keyed by `URL.origin`, followed by a space and the `servername` if
+   * requests set one.
    */
   get stats(): AgentStats {
     const all: AgentStats = {}
@@ -131,11 +132,11 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * Connects to an origin before the first request to it: as {@link Pool.connectAhead} of its Pool.
+   * Connects to an origin before its first request, as {@link Pool.connectAhead} does.
    *
    * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
-   * @throws what {@link Pool.connectAhead} throws; InvalidArgumentError for another `origin`; NotSupportedError where
-   *   the agent's `factory` has made a dispatcher that is neither a Client nor a Pool
+   * @throws the same as {@link Pool.connectAhead}; InvalidArgumentError for another `origin`; NotSupportedError if
+   *   the agent's `factory` has created a dispatcher that is neither a Client nor a Pool
    */
   async connectAhead(origin: string | URL): Promise<HttpProtocol> {
     if (this.destroyed) throw new ClientDestroyedError()
@@ -217,7 +218,7 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * @param isHttp1 whether the origin has to be spoken to in HTTP/1.1
+   * @param isHttp1 whether the origin has to use HTTP/1.1
    * @param isPlain whether its requests name no other server
    */
   #make(origin: Origin, options: PoolOptions, isHttp1: boolean, isPlain: boolean): Entry {
@@ -237,7 +238,7 @@ export class Agent extends LivingDispatcher {
     )
   }
 
-  /** Emits the events of a dispatcher as the agent's own: the agent is the first of the targets. */
+  /** Emits a dispatcher's events as the agent's own: the agent is the first of the targets. */
   #forward(dispatcher: DispatcherType): void {
     // A dispatcher of the caller's `factory` may have no events.
     if (typeof dispatcher.on !== 'function') return
@@ -245,8 +246,9 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * Closes idle dispatchers, so that origins don't pile up. A dispatcher that was used since the last time goes to the
-   * end of the map first. So a request costs one assignment; an order by last use would cost two changes of the map.
+   * Closes idle dispatchers, so that origins don't accumulate. First moves each dispatcher that was used since the
+   * last time to the end of the map. So a request costs one assignment; an order by last use would cost two changes
+   * of the map.
    */
   #dropIdleOrigins(): void {
     const { maxOrigins, keptOrigins } = this.#options
@@ -275,7 +277,7 @@ function toOwnEntry(dispatcher: OriginDispatcher): Entry {
   return { dispatcher, own: dispatcher, wasUsed: true }
 }
 
-/** Null for a dispatcher of the caller's `factory` without stats. */
+/** Null if a dispatcher from the caller's `factory` has no stats. */
 function toStats(dispatcher: object): ClientStats | PoolStats | null {
   const stats: unknown = 'stats' in dispatcher ? dispatcher.stats : null
   return typeof stats === 'object' && stats !== null ? (stats as ClientStats | PoolStats) : null
@@ -289,6 +291,6 @@ function isIdle(dispatcher: object): boolean {
 markClass(Agent, 'Agent')
 
 export declare namespace Agent {
-  /** undici's name for {@link AgentOptions}. */
+  /** The name that undici uses for {@link AgentOptions}. */
   export type Options = AgentOptions
 }

@@ -31,7 +31,7 @@ import { request } from '../api/request.ts'
 import { stream } from '../api/stream.ts'
 import { upgrade } from '../api/upgrade.ts'
 
-/** The methods themselves. The types of their overloads are in {@link ApiMethods}. */
+/** The methods themselves. Their overloads are typed in {@link ApiMethods}. */
 abstract class UntypedApiDispatcher extends EventEmitter<DispatcherEvents> {
   abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 
@@ -60,14 +60,14 @@ abstract class UntypedApiDispatcher extends EventEmitter<DispatcherEvents> {
   }
 }
 
-/** A class of EventEmitters with the API methods. */
+/** The class type: an EventEmitter with the API methods. */
 type ApiDispatcherClass = Omit<typeof EventEmitter, 'prototype'> &
   (abstract new (
     ...args: ConstructorParameters<typeof EventEmitter>
   ) => EventEmitter<DispatcherEvents> & ApiMethods)
 
 /**
- * The parent of all dispatchers. A class can't take the overloads of its methods from an interface, but its type can:
- * the methods stay on the prototype, and a subclass may override them.
+ * The base class of all dispatchers. A class can't take its methods' overloads from an interface, but its type can.
+ * So the methods stay on the prototype, and subclasses can override them.
  */
 export const ApiDispatcher = UntypedApiDispatcher as ApiDispatcherClass

@@ -54,6 +54,6 @@ export class Client extends OriginDispatcher {
 markClass(Client, 'Client')
 
 export declare namespace Client {
-  /** undici's name for {@link ClientOptions}. */
+  /** The name that undici uses for {@link ClientOptions}. */
   export type Options = ClientOptions
 }

@@ -1,5 +1,5 @@
 /**
- * What `compose()` returns: the dispatcher itself, but for its `dispatch()`.
+ * What `compose()` returns: the dispatcher itself, except for its `dispatch()`.
  *
  * @module
  */
@@ -7,13 +7,16 @@
 import type { Dispatch, Dispatcher } from '../../types/dispatcher.ts'
 import { isMarked } from '../core/class-mark.ts'
 
-/** These end the dispatcher itself, in the caller's classes as well: their private fields are there, too. */
+/**
+ * Methods that end the dispatcher itself, even if the caller's subclass overrides them: their private fields are on
+ * it.
+ */
 const ENDS: ReadonlySet<string | symbol> = new Set(['close', 'destroy'])
 
 /**
- * Whether a method is called on the dispatcher itself: those of Dodici's classes use private fields, which a Proxy
- * hasn't. Others, such as `request()` and the methods that a subclass of the caller adds, are called on the result of
- * `compose()`: what they send passes through the interceptors.
+ * Whether a method is called on the dispatcher itself: the methods of Dodici's classes use private fields, which a
+ * Proxy doesn't have. Others, such as `request()` and methods of a caller's subclass, are called on the result of
+ * `compose()`, so their requests pass through the interceptors.
  *
  * @param base the prototype of all dispatchers, whose methods need no private field
  */
@@ -30,8 +33,8 @@ function isOfItself(target: object, base: object, key: string | symbol): boolean
 }
 
 /**
- * A Proxy, as undici's: it is an instance of the dispatcher's class, and has its members, also those that a subclass
- * adds. Getters and setters see the dispatcher itself.
+ * Creates a Proxy, as undici does. It is an instance of the dispatcher's class and has all of its members, even those
+ * from a subclass. Getters and setters see the dispatcher itself.
  */
 export function toComposed<TDispatcher extends Dispatcher>(
   inner: TDispatcher,
@@ -44,12 +47,15 @@ export function toComposed<TDispatcher extends Dispatcher>(
 type Method = (...args: unknown[]) => unknown
 
 class Composition<TDispatcher extends Dispatcher> implements ProxyHandler<TDispatcher> {
-  /** Its own `dispatch()`. The caller may replace it, as tests do: the dispatcher itself keeps its own. */
+  /**
+   * Its own `dispatch()`. The caller may replace it, for example in tests: the dispatcher itself keeps the original
+   * one.
+   */
   readonly #dispatch: PropertyDescriptor
-  /** By the method itself: each read of a member gives the same function. */
+  /** Keyed by the method: reading a member always returns the same function. */
   readonly #bound = new Map<unknown, Method>()
 
-  /** Answers of {@link isOfItself}. */
+  /** Cached results of {@link isOfItself}. */
   readonly #isOfItself = new Map<string | symbol, boolean>()
   readonly #base: object
 

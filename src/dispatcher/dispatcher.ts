@@ -1,5 +1,5 @@
 /**
- * The abstract class of all dispatchers: `compose()`, life cycle, events; the API methods are inherited.
+ * The abstract class of all dispatchers: `compose()`, life cycle, events. It inherits the API methods.
  *
  * @module
  */
@@ -24,66 +24,70 @@ import { ApiDispatcher } from './api-dispatcher.ts'
 import { toComposed } from './composed.ts'
 
 /**
- * The abstract dispatcher. The API methods need only `dispatch()`: a subclass with its own `dispatch()` gets all of
- * them.
+ * The abstract dispatcher. The API methods need only `dispatch()`: a subclass that implements `dispatch()` gets all
+ * of them.
  */
 export abstract class Dispatcher extends ApiDispatcher implements DispatcherType {
   #isBehindOthers = false
 
-  /** Whether interceptors or an Agent stand in front of it: a request may have options of theirs. */
+  /** Whether interceptors or an Agent wrap it: requests may then have options that are meant for those. */
   protected get isBehindOthers(): boolean {
     return this.#isBehindOthers
   }
 
-  /** Tells a dispatcher that another one stands in front of it. A no-op for those of other packages. */
+  /** Tells a dispatcher that another one wraps it. Does nothing for dispatchers from other packages. */
   protected static putBehind(dispatcher: object): void {
     if (#isBehindOthers in dispatcher) dispatcher.#isBehindOthers = true
   }
 
-  /** The origin of a dispatcher for one origin, as `URL.origin` writes it; `null` when each request names its own. */
+  /** The origin, as `URL.origin` writes it. `null`: each request names its own. */
   get origin(): string | null {
     return null
   }
 
-  /** Whether it has one origin by itself, whatever origin a request names. */
+  /** Whether it has a single origin of its own, whatever origin a request names. */
   protected get isOriginless(): boolean {
     return false
   }
 
-  /** How many bytes a response's body may have when the request sets no limit; -1: any number. */
+  /** How many bytes a response body may have if the request sets no limit. -1: no limit. */
   get maxResponseSize(): number {
     return -1
   }
 
-  /** What a WebSocket may receive over it: undici's, and the one that is built into Node, read this. */
+  /** The limits for a WebSocket over this dispatcher. undici's WebSocket, and the one built into Node, read this. */
   get webSocketOptions(): Required<WebSocketOptions> {
     return DEFAULT_RECEIVE_LIMITS.webSocket
   }
 
-  /** What an EventSource may receive over it: undici's, and the one that is built into Node, read this. */
+  /**
+   * The limits for an EventSource over this dispatcher. undici's EventSource, and the one built into Node, read this.
+   */
   get eventSourceOptions(): Required<EventSourceOptions> {
     return DEFAULT_RECEIVE_LIMITS.eventSource
   }
 
-  /** Whether `close()` was called: no further request is taken. As in undici, `destroy()` alone doesn't count. */
+  /**
+   * Whether `close()` was called, so that it accepts no more requests. As in undici, `destroy()` alone doesn't count.
+   */
   abstract get closed(): boolean
 
-  /** Whether `destroy()` was called, or `close()` has come to its end. */
+  /** Whether `destroy()` was called, or `close()` has finished. */
   abstract get destroyed(): boolean
 
   /**
-   * Sends one request. The handler gets the outcome, also for bad options and a closed dispatcher.
+   * Sends one request. The handler gets the outcome, even for invalid options and a closed dispatcher.
    *
-   * @returns false when the request has to wait: hold further ones back until the `drain` event, if you can.
-   * @throws InvalidArgumentError when the handler isn't a handler.
+   * @returns false if the request has to wait: if you can, send no more until the `drain` event.
+   * @throws InvalidArgumentError if the handler isn't a handler.
    */
   abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 
-  /** Takes no more requests, and settles once those that it has are done. */
+  /** Accepts no more requests, and settles when the running ones have settled. */
   abstract close(options?: CloseOptions): Promise<void>
   abstract close(callback: () => void): void
 
-  /** Fails all requests with `error`, by default a ClientDestroyedError, and settles once the connections are gone. */
+  /** Fails all requests with `error`, by default a ClientDestroyedError, and settles when the connections are gone. */
   abstract destroy(): Promise<void>
   abstract destroy(error: Error | null): Promise<void>
   abstract destroy(callback: () => void): void
@@ -95,7 +99,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
     return this.destroyed ? this.destroy() : this.close()
   }
 
-  /** What `console.log()` shows: the origin, the state, and how busy it is. Nothing of its options. */
+  /** What `console.log()` shows: the origin, the state, and how busy it is, but no options. */
   [inspect.custom](depth: number | null, options: InspectOptions, show: typeof inspect): string {
     const { name } = this.constructor
     return depth !== null && depth < 0
@@ -103,7 +107,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
       : `${name} ${show(this.toShown(), { ...options, depth })}`
   }
 
-  /** What `console.log()` shows of it. */
+  /** The members that `console.log()` shows. */
   protected toShown(): object {
     const { origin, closed, destroyed } = this
     const state = destroyed ? 'destroyed' : closed ? 'closing' : 'open'
@@ -111,10 +115,10 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   }
 
   /**
-   * A dispatcher whose requests pass through the interceptors, the last one first. It has all members of this one, and
-   * its life cycle and events: a listener on one is a listener on both.
+   * Returns a dispatcher whose requests pass through the interceptors, the last one first. It has all members of this
+   * one, and the same life cycle and events: a listener added to one also listens to the other.
    *
-   * @throws InvalidArgumentError when an interceptor is no function, or doesn't return one.
+   * @throws InvalidArgumentError if an interceptor isn't a function, or doesn't return one.
    */
   compose(interceptors: DispatcherComposeInterceptor[]): this
   compose(...interceptors: DispatcherComposeInterceptor[]): this

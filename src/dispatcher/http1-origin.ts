@@ -1,5 +1,5 @@
 /**
- * One origin for which the caller has chosen HTTP/1.1.
+ * An origin for which the caller has chosen HTTP/1.1.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { toConnections } from '../options/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
- * An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests. They are calls like
- * all others.
+ * An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests. Otherwise they are
+ * ordinary calls.
  */
 export class Http1Origin extends OriginDispatcher {
   constructor(origin: string, options: PoolOptions) {

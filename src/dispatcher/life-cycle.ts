@@ -1,5 +1,5 @@
 /**
- * Open, closing, destroyed: the life cycle of every dispatcher of Dodici.
+ * Open, closing, destroyed: the life cycle of every Dodici dispatcher.
  *
  * @module
  */
@@ -25,20 +25,20 @@ import { warnOfUnknownOptions } from '../options/unknown-options.ts'
 import { Dispatcher } from './dispatcher.ts'
 
 /**
- * - `open`: takes requests
- * - `closing`: takes none, finishes those that it has
- * - `destroyed`: has none, and its connections are going or gone
+ * - `open`: accepts requests
+ * - `closing`: accepts none, and finishes those that it has
+ * - `destroyed`: has no requests, and its connections are closing or closed
  */
 type LifeCycleState = 'open' | 'closing' | 'destroyed'
 
-/** A dispatcher with a life cycle of its own. A composed one has that of its inner dispatcher. */
+/** A dispatcher with its own life cycle. A composed dispatcher shares the life cycle of the one inside it. */
 export abstract class LivingDispatcher extends Dispatcher {
   #state: LifeCycleState = 'open'
   /** Null until `close()` is called. */
   #closing: Promise<void> | null = null
-  /** Null until `destroy()` is called, or `close()` has come to its end. */
+  /** Null until `destroy()` is called, or `close()` has finished. */
   #destroying: Promise<void> | null = null
-  /** The running end may still wait for tunnels, and for peers that don't close their side. */
+  /** `tearDown()` is running, and may still wait for tunnels, and for peers that don't close their side. */
   #isGraceful = false
   readonly #clock: Clock
   readonly #captureStack: boolean
@@ -46,8 +46,8 @@ export abstract class LivingDispatcher extends Dispatcher {
 
   /**
    * @param clock for the timeout of `close()`
-   * @param options whether errors have the stack of their caller, where the request doesn't say; and what WebSockets
-   *   and EventSources may receive
+   * @param options whether errors get their caller's stack if the request doesn't say; the limits for WebSockets and
+   *   EventSources
    */
   protected constructor(
     clock: Clock,
@@ -60,15 +60,16 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 
   /**
-   * Takes a request. The handler was checked and has Dodici's shape. The handler is told of every error that is thrown.
+   * Sends a request. The handler was checked and has Dodici's shape. If it throws an error, the handler gets that
+   * error.
    */
   protected abstract dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean
 
   /**
-   * For a dispatcher in front of another one: hands over a request whose options and handler it has checked itself.
+   * For a dispatcher that wraps another one: passes on a request whose options and handler it has checked itself.
    *
-   * @throws ClientClosedError, ClientDestroyedError, and the error of a bad request: the handler wasn't told of it
-   *   yet
+   * @throws ClientClosedError, ClientDestroyedError, or the error of an invalid request. The handler hasn't received
+   *   it yet.
    */
   protected static dispatchBy(
     inner: LivingDispatcher,
@@ -79,15 +80,15 @@ export abstract class LivingDispatcher extends Dispatcher {
     return inner.dispatchChecked(options, handler)
   }
 
-  /** Settles when no request is left. Called once. */
+  /** Settles when no requests are left. Called once. */
   protected abstract finish(): Promise<void>
 
   /**
-   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all connections are gone.
-   * Called once. Called a second time, with `isGraceful` false, when `destroy()` or a time limit cuts a graceful end
+   * Fails all requests, with `error` or with one ClientDestroyedError each, and settles when all connections are
+   * gone. Called once, or a second time with `isGraceful` false if `destroy()` or a timeout cuts a graceful end
    * short.
    *
-   * @param isGraceful `finish()` has settled: no request is left
+   * @param isGraceful whether `finish()` has settled: no requests are left
    */
   protected abstract tearDown(error: Error | null, isGraceful: boolean): Promise<void>
 
@@ -148,7 +149,7 @@ export abstract class LivingDispatcher extends Dispatcher {
     return settle(this.#destroy(typeof error === 'function' ? null : (error ?? null)), onGone)
   }
 
-  /** The handler, or one in front of it that adds the stack of the caller to an error. */
+  /** The handler, wrapped to append the caller's stack to an error if needed. */
   #toTraced({ captureStack }: DispatchOptions, handler: DispatchHandler): DispatchHandler {
     const { dispatch } = LivingDispatcher.prototype
     const isWanted =
@@ -174,7 +175,7 @@ export abstract class LivingDispatcher extends Dispatcher {
     }
   }
 
-  /** Destroys the dispatcher when it isn't closed after `timeout` milliseconds. */
+  /** Destroys the dispatcher if it hasn't closed after `timeout` milliseconds. */
   #limit(closing: Promise<void>, timeout: number): void {
     const alarm = this.#clock.after(timeout, () => this.#destroy(null))
     const onSettled = (): void => alarm.cancel()
@@ -202,7 +203,7 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 }
 
-/** Milliseconds; 0 for no limit. */
+/** The timeout in milliseconds; 0 for none. */
 function toTimeout(options: unknown): number {
   if (options === undefined) return 0
   if (typeof options !== 'object' || options === null) {
@@ -212,8 +213,8 @@ function toTimeout(options: unknown): number {
 }
 
 /**
- * Both forms of undici: the promise itself, or a callback that is called once the promise has settled, with the error
- * if it was rejected.
+ * Supports both of undici's forms: returns the promise, or calls a callback once the promise has settled, with its
+ * error if it was rejected.
  */
 function settle(promise: Promise<void>, callback: Outcome | undefined): Promise<void> | undefined {
   if (callback === undefined) return promise
@@ -224,5 +225,5 @@ function settle(promise: Promise<void>, callback: Outcome | undefined): Promise<
   return undefined
 }
 
-/** A callback as undici calls it: with an error or null, and a result that is always null. */
+/** A callback as undici calls it: with an error or null, and with a result that is always null. */
 type Outcome = (error: unknown, result: null) => void

@@ -1,5 +1,5 @@
 /**
- * The common part of Client and Pool: one origin, a queue, sessions.
+ * What Client and Pool share: one origin, a queue, sessions.
  *
  * @module
  */
@@ -29,8 +29,8 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   readonly #maxResponseSize: number
 
   /**
-   * @param protocol what is known of the origin
-   * @param toSession makes its sessions; undefined: each of them is its own alone
+   * @param protocol what is known about the origin's protocol
+   * @param toSession creates its sessions. Undefined: they aren't shared.
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   protected constructor(
@@ -69,11 +69,12 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   }
 
   /**
-   * Connects before the first request: TCP, TLS, and the server's SETTINGS, so that no request has to wait for that. It
-   * makes no request, and has nothing to do with the method CONNECT. A connection that is there already is used.
+   * Connects before the first request, so that no request has to wait for TCP, TLS and the server's SETTINGS. It
+   * sends no request, and has nothing to do with the CONNECT method. If there is a connection already, it uses that
+   * one.
    *
-   * The connection is an ordinary one: it is closed when it has been idle for `keepAliveTimeout`. `connectTimeout`
-   * bounds the wait. While the promise is pending, the process stays alive.
+   * The connection is an ordinary one: it closes after it has been idle for `keepAliveTimeout`. `connectTimeout`
+   * limits the wait. While the promise is pending, the process stays alive.
    *
    * @example
    * ```ts
@@ -82,9 +83,10 @@ export abstract class OriginDispatcher extends LivingDispatcher {
    * await client.close()
    * ```
    *
-   * @returns what the server speaks. `'http/1.1'`: requests will go to the `fallback`, which connects for the first one
-   * @throws the error that a request would fail with if it could get no connection; ClientClosedError and
-   *   ClientDestroyedError when the dispatcher is closed or destroyed
+   * @returns the protocol that the server speaks. `'http/1.1'`: requests will go to the `fallback`, which connects
+   *   for the first one
+   * @throws the error that a request without a connection would fail with; ClientClosedError or ClientDestroyedError
+   *   if the dispatcher is closed or destroyed
    */
   async connectAhead(): Promise<HttpProtocol> {
     if (this.destroyed) throw new ClientDestroyedError()
@@ -92,17 +94,20 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     return this.#scheduler.connectAhead()
   }
 
-  /** Whether it has no request at all, and no `connectAhead()` is pending. */
+  /** Whether it has no requests at all, and no `connectAhead()` is pending. */
   get isIdle(): boolean {
     return this.#scheduler.isIdle
   }
 
-  /** For a dispatcher in front of this one, which has a budget for repeats. @internal */
+  /** Makes a dispatcher respect the retry budget of the one that wraps it. @internal */
   static limitRepeats(it: OriginDispatcher, permit: RepeatPermit): void {
     it.#scheduler.limitRepeats(permit)
   }
 
-  /** For a dispatcher in front of this one. @param onGoaway called for each GOAWAY of a peer @internal */
+  /**
+   * Reports each GOAWAY from a peer to a dispatcher that wraps this one. @param onGoaway called for each of them
+   * @internal
+   */
   static watchGoaways(it: OriginDispatcher, onGoaway: () => void): void {
     it.#announcer.goawayListener = onGoaway
   }
@@ -113,7 +118,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     return { ...super.toShown(), pending, running, sessions }
   }
 
-  /** The source of the stats. */
+  /** The source for the stats. */
   protected get scheduler(): Pick<
     CallScheduler,
     'pending' | 'running' | 'connected' | 'toSessionStats' | 'toHttp1Stats' | 'toSessionEnds'
@@ -138,7 +143,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 class Announcer implements ConnectionEvents {
   readonly #dispatcher: OriginDispatcher
   readonly #origin: URL
-  /** Null: there is no event for that. */
+  /** Null: no listener. */
   goawayListener: (() => void) | null = null
 
   constructor(dispatcher: OriginDispatcher, origin: URL) {

@@ -40,7 +40,7 @@ export class Pool extends OriginDispatcher {
    * ```
    */
   constructor(origin: string | URL, options?: PoolOptions)
-  /** @param toSession for an Agent whose origins share sessions @internal */
+  /** Also for an Agent whose origins share sessions. @param toSession creates the sessions @internal */
   constructor(origin: string | URL, options: PoolOptions | undefined, toSession: SessionFactory | undefined)
   constructor(origin: string | URL, options?: PoolOptions, toSession?: SessionFactory) {
     super(origin, options, toConnections(options ?? {}), 'unknown', toSession)
@@ -72,8 +72,8 @@ export class Pool extends OriginDispatcher {
 markClass(Pool, 'Pool')
 
 export declare namespace Pool {
-  /** undici's name for {@link PoolOptions}. */
+  /** The name that undici uses for {@link PoolOptions}. */
   export type Options = PoolOptions
-  /** undici's name for {@link PoolStats}. */
+  /** The name that undici uses for {@link PoolStats}. */
   export type Stats = PoolStats
 }

@@ -1,12 +1,12 @@
 /**
- * What a dispatcher in front of others has to do for all of them.
+ * What a dispatcher does for all dispatchers that it wraps.
  *
  * @module
  */
 
 import type { Dispatcher } from '../../types/dispatcher.ts'
 
-/** Emits the events of a dispatcher as those of the one in front of it, which is the first of the targets. */
+/** Emits a dispatcher's events as those of the one that wraps it, which becomes the first of the targets. */
 export function forwardEvents(from: Dispatcher, to: Dispatcher): void {
   from.on('connect', (url, targets) => to.emit('connect', url, [to, ...targets]))
   from.on('drain', (url, targets) => to.emit('drain', url, [to, ...targets]))
@@ -17,8 +17,8 @@ export function forwardEvents(from: Dispatcher, to: Dispatcher): void {
 }
 
 /**
- * Closes a dispatcher, or waits until it is gone if it was destroyed without `close()`. One that is closing may have
- * tunnels left: another `destroy()` would end them.
+ * Closes a dispatcher, or waits until it is gone if it was destroyed without `close()`. A closing one may have open
+ * tunnels, which another `destroy()` would end.
  */
 export function closeOrAwait(
   dispatcher: Dispatcher & { readonly destroyed?: boolean; readonly closed?: boolean },
@@ -28,7 +28,7 @@ export function closeOrAwait(
     : dispatcher.close()
 }
 
-/** Waits until all promises have settled, and fails with the error of the first that has failed. */
+/** Waits until all promises have settled, and fails with the first one's error that failed. */
 export async function settleAll(promises: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(promises)
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

@@ -1,5 +1,5 @@
 /**
- * Options that have no effect beside others.
+ * Options that have no effect because of other options.
  *
  * @module
  */
@@ -18,9 +18,9 @@ const HTTP1: Readonly<Record<keyof Http1Options, true>> = {
 }
 
 /**
- * Warns of options for connections of HTTP/1.1, once each, where Dodici opens none.
+ * Warns once about each option for HTTP/1.1 connections if Dodici opens none.
  *
- * @param fallback the resolved option: undefined for one of our own
+ * @param fallback the resolved option: undefined for the built-in one
  */
 export function warnOfUnusedOptions(
   options: Http1Options | undefined,
@@ -36,7 +36,7 @@ export function warnOfUnusedOptions(
   }
 }
 
-/** Which option of an Agent leaves no session that two origins could share; null for none. */
+/** The Agent option that leaves no session for two origins to share; null for none. */
 export function toObstacle(
   { connect, socketPath }: Pick<ResolvedClientOptions, 'connect' | 'socketPath'>,
   factory: AgentOptions['factory'],
@@ -47,12 +47,12 @@ export function toObstacle(
   return (factory ?? null) === null ? null : 'the factory makes the dispatcher for each origin'
 }
 
-/** Warns, once for each reason, that the origins of an Agent can't share sessions. @param why the end of a sentence */
+/** Warns, once for each reason, that an Agent's origins can't share sessions. @param why the end of the sentence */
 export function warnOfNoCoalescing(why: string): void {
   warnOnce(`coalesce: ${why}`, DISPATCHER_OPTIONS, `The Agent option coalesce has no effect: ${why}`)
 }
 
-/** Warns, once, of an option that only an Agent has. */
+/** Warns once about an option that only an Agent has. */
 export function warnOfAgentOptions(
   options: (ClientOptions & Pick<AgentOptions, 'coalesce'>) | undefined,
 ): void {

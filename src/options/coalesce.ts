@@ -26,7 +26,7 @@ function isSource(value: unknown): value is CoalesceRules['origins'] {
 /**
  * Checks and completes the option.
  *
- * @returns null where each origin has its own connections
+ * @returns null if each origin has its own connections
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */
 export function toCoalesceRules({ coalesce }: Pick<AgentOptions, 'coalesce'>): CoalesceRules | null {

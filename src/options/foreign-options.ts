@@ -1,6 +1,6 @@
 /**
- * Options that Dodici doesn't have: undici 6, 7 and 8 have them, or got and axios do. The tables say whether Dodici
- * refuses, ignores or accepts each.
+ * Options that Dodici doesn't have, but undici 6, 7 and 8, got or axios do. The tables say whether Dodici refuses,
+ * ignores or accepts each.
  *
  * @module
  */
@@ -10,20 +10,20 @@ import { InvalidArgumentError } from '../errors/errors.ts'
 /** One such option. docs/options.md has the same table: a test compares them. */
 export interface ForeignOption {
   /**
-   * - `refused`: it would change what the program means, and the error names what to use instead
+   * - `refused`: it would change what the program means, and the error says what to use instead
    * - `warned`: it has no effect, and a warning says so, once
-   * - `accepted`: it has no effect that anybody could miss
+   * - `accepted`: it has no effect that a program could miss
    */
   readonly fate: 'refused' | 'warned' | 'accepted'
   /** What to use instead, or why it has no effect: the end of a sentence. */
   readonly why: string
-  /** Whether a value asks for nothing. It isn't called for undefined and null, which ask for nothing in any option. */
+  /** Whether a value has no effect anyway. Not called for undefined and null, which never have an effect. */
   isIdle(value: unknown): boolean
 }
 
 export type ForeignOptions = ReadonlyMap<string, ForeignOption>
 
-/** Values that ask for nothing. */
+/** Values that have no effect. */
 type Idle = readonly unknown[] | ((value: unknown) => boolean)
 
 function foreign(fate: ForeignOption['fate'], why: string, idle: Idle = []): ForeignOption {
@@ -69,8 +69,10 @@ export const FOREIGN_REQUEST_OPTIONS: ForeignOptions = new Map([
 ])
 
 /**
- * @param isOpen an interceptor in front may have an option of that name itself
- * @returns what a warning says, null for none
+ * Judges an option that Dodici doesn't have.
+ *
+ * @param isOpen whether an interceptor in front may have an option of this name
+ * @returns the text of a warning, null for none
  * @throws InvalidArgumentError that names the option and what to use instead
  */
 export function judgeForeign(

@@ -1,7 +1,7 @@
 /**
- * The names of all options: those of Dodici, and those of undici 6, 7 and 8 that have no effect here.
+ * The names of all options: Dodici's, and those from undici 6, 7 and 8 that have no effect here.
  *
- * The tables of our own options are objects, so that the compiler requires each name of the types.
+ * The tables of Dodici's options are objects, so that the compiler requires every name in the types.
  *
  * @module
  */
@@ -14,17 +14,17 @@ import type { UpstreamPoolOptions } from '../../types/upstream.ts'
 import type { ForeignOptions } from './foreign-options.ts'
 import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from './foreign-options.ts'
 
-/** The names of one kind of options. */
+/** The names of one kind of option. */
 export interface KnownOptions {
-  /** Whose options they are, as a warning says it. */
+  /** Whose options they are, for the text of a warning. */
   readonly owner: string
-  /** Names that have an effect: a warning may propose them. */
+  /** Names that have an effect: a warning may suggest them. */
   readonly names: readonly string[]
-  /** These and the names of undici, node:http2 or interceptors that are accepted without effect. */
+  /** These, and names from undici, node:http2 or interceptors that are accepted without effect. */
   readonly accepted: ReadonlySet<string>
-  /** Names of other libraries: what becomes of them. */
+  /** Names from other libraries, and how Dodici treats them. */
   readonly foreign: ForeignOptions
-  /** Other kinds that the same options are handed on to: a name that was judged here isn't judged there again. */
+  /** Other kinds that receive the same options: a name that was judged here isn't judged there again. */
   readonly covers: readonly KnownOptions[]
 }
 
@@ -45,7 +45,7 @@ function toKnown(
 }
 
 /**
- * One table for Client, Pool, Agent and UpstreamPool: an option of another class is no typo, and undici accepts it,
+ * One table for Client, Pool, Agent and UpstreamPool: an option of another class isn't a typo, and undici accepts it,
  * too.
  */
 const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
@@ -68,7 +68,7 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ maxSessionAge: true, maxSessionRequests: true, sessionGracePeriod: true },
 }
 
-/** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */
+/** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all its options on to a `factory`. */
 const DISPATCHER_OF_UNDICI = [
   ...['auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
   ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'username'],
@@ -90,7 +90,7 @@ const H2: Names<H2Options> = {
   settings: true,
 }
 
-/** undici passes the options of node:http2's `connect()` on. */
+/** undici passes on the options of node:http2's `connect()`. */
 const H2_OF_NODE = [
   ...['createConnection', 'maxDeflateDynamicTableSize', 'maxHeaderListPairs', 'maxOutstandingPings'],
   ...['maxReservedRemoteStreams', 'maxSendHeaderBlockLength', 'maxSessionMemory', 'maxSettings'],
@@ -99,7 +99,7 @@ const H2_OF_NODE = [
   ...['unknownProtocolTimeout', 'streamResetBurst', 'streamResetRate'],
 ]
 
-/** All APIs pass their own options on to `dispatch()`: one table for a request. */
+/** All APIs pass their options on to `dispatch()`: one table for a request. */
 const REQUEST: Names<PipelineOptions & ConnectOptions & UpgradeOptions> = {
   ...{ allowH2: true, blocking: true, body: true, bodyTimeout: true, captureStack: true },
   ...{ connectTimeout: true, expectContinue: true, headers: true, headersTimeout: true, highWaterMark: true },
@@ -111,7 +111,7 @@ const REQUEST: Names<PipelineOptions & ConnectOptions & UpgradeOptions> = {
   ...{ throwOnError: true, trailers: true, typeOfService: true, upgrade: true, uploadTimeout: true },
 }
 
-/** What undici's interceptors, their handlers and its agents read from a request's options, or put there. */
+/** What undici's interceptors, handlers and agents read from a request's options, or add to them. */
 const REQUEST_OF_UNDICI = [
   ...[
     'context',
@@ -149,7 +149,7 @@ const CONNECT: Names<ConnectTlsOptions> = {
   ...{ sessionIdContext: true, sessionTimeout: true, sigalgs: true, ticketKeys: true },
 }
 
-/** Options of Node that its types lack, those that Dodici sets itself, and those of undici's connector. */
+/** Options of Node that its types lack, options that Dodici sets itself, and options of undici's connector. */
 const CONNECT_OF_NODE = [
   ...['ALPNProtocols', 'allowH2', 'blockList', 'fd', 'host', 'hostname', 'maxCachedSessions', 'onread'],
   ...['path', 'port', 'preferH2', 'singleUse', 'socket', 'socketPath', 'timeout', 'typeOfService'],

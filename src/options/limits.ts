@@ -1,7 +1,7 @@
 /**
- * Every limit that a caller can set: the table, and the functions that check options by it.
+ * Every limit that a caller can set: the table, and the functions that check options against it.
  *
- * A new limit is a field of an interface in `types/` and, here, a row of the table and a line of {@link toLimits} or
+ * A new limit needs a field of an interface in `types/`, a row in this table, and a line in {@link toLimits} or
  * {@link toSessionLimits}. The compiler and `test/unit/options/limits-table.test.ts` say what is missing.
  *
  * @module
@@ -34,7 +34,7 @@ type NumberOption<TOptions> = {
 }[keyof TOptions]
 
 type CallLimitName = NumberOption<CallLimits>
-/** Node has the default of `autoSelectFamilyAttemptTimeout`. */
+/** Node itself has the default of `autoSelectFamilyAttemptTimeout`. */
 type SessionLimitName = Exclude<
   NumberOption<ClientOptions>,
   CallLimitName | Http1LimitName | 'autoSelectFamilyAttemptTimeout'
@@ -43,9 +43,9 @@ type Http1LimitName = NumberOption<Http1Options>
 type PoolLimitName = Exclude<NumberOption<PoolOptions>, NumberOption<ClientOptions>>
 type AgentLimitName = Exclude<NumberOption<AgentOptions>, NumberOption<PoolOptions>>
 
-/** One row of the table. All figures are in its unit. */
+/** A row of the table. All its numbers are in its unit. */
 export interface LimitRow {
-  /** The value without the option. When it isn't below `max`, there is no limit by default; the docs write `null`. */
+  /** The value without the option. If it isn't below `max`, there is no limit by default, and the docs say `null`. */
   readonly default: number
   readonly min: number
   readonly max: number
@@ -60,26 +60,29 @@ export interface LimitRow {
     | 'requests'
     | 'sessions'
     | 'origins'
-  /** The value that means no limit; undefined where there is always one. */
+  /** The value that means no limit; undefined if there always is one. */
   readonly off: 0 | -1 | null | undefined
-  /** What a call that reaches the limit fails with; null where no call fails. */
+  /** The error for a call that reaches the limit; null if no call fails. */
   readonly error: (new (message: string, details?: ErrorDetails) => DodiciError) | null
 }
 
 /**
- * The largest header section of a response that a caller can allow. The engine accepts up to this, so that
- * the call itself reports what is too large. Bytes.
+ * The largest response header section that a caller can allow, in bytes. The engine accepts up to this, so that the
+ * call itself reports what is too large.
  */
 export const MAX_RESPONSE_HEADER_SIZE = 1_048_576
-/** As many fields as fit into {@link MAX_RESPONSE_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
+/**
+ * The number of fields that fit into {@link MAX_RESPONSE_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113
+ * §6.5.2).
+ */
 export const MAX_RESPONSE_HEADERS_COUNT = MAX_RESPONSE_HEADER_SIZE / 32
 /** RFC 9113 §6.5.2: the largest value of a setting. */
 export const MAX_SETTING = 2 ** 32 - 1
-/** RFC 9113 §6.9.2: a connection's window can't be set below this. Bytes. */
+/** RFC 9113 §6.9.2: a connection window can't be set below this, in bytes. */
 const MIN_CONNECTION_WINDOW = 65_535
-/** The largest memory that is taken for the copy of a request's body. Bytes. */
+/** The most memory for the copy of a request body, in bytes. */
 const MAX_REPLAY_BUFFER = 2 ** 30
-/** Far more than one process can have. */
+/** Far more than a process can have. */
 const MAX_COUNT = 2 ** 32 - 1
 
 const TIME = { unit: 'milliseconds', min: 0, max: MAX_DELAY, off: 0 } as const
@@ -92,10 +95,10 @@ function range<TUnit extends LimitRow['unit']>(min: number, max: number, unit: T
   return { unit, min, max, off: undefined } as const
 }
 
-/** The limits of each call. A dispatcher has them for all its calls, and a request may have its own. */
+/** The limits of each call. A dispatcher sets them for all its calls, and a request can override them. */
 export const CALL_LIMITS = {
   queueTimeout: { default: 300_000, ...TIME, error: QueueTimeoutError },
-  /** The default is that of a connection attempt: a request has no limit of its own then. */
+  /** The default is for a connection attempt: a request without the option has no such limit. */
   connectTimeout: { default: 10_000, ...TIME, error: ConnectTimeoutError },
   headersTimeout: { default: 300_000, ...TIME, error: HeadersTimeoutError },
   bodyTimeout: { default: 300_000, ...TIME, error: BodyTimeoutError },
@@ -115,7 +118,7 @@ export const CALL_LIMITS = {
   maxReplayBuffer: { default: 262_144, ...range(0, MAX_REPLAY_BUFFER, 'bytes'), error: null },
 } as const satisfies Record<CallLimitName, LimitRow>
 
-/** The limits of each session of a Client, a Pool or an Agent. */
+/** The limits of each session in a Client, a Pool or an Agent. */
 export const SESSION_LIMITS = {
   initialWindowSize: { default: LARGEST_WINDOW, ...range(1, MAX_WINDOW_SIZE, 'bytes'), error: null },
   connectionWindowSize: {
@@ -139,7 +142,7 @@ export const SESSION_LIMITS = {
   sessionGracePeriod: { default: 300_000, ...TIME, error: SocketError },
 } as const satisfies Record<SessionLimitName, LimitRow>
 
-/** The limits of each connection of HTTP/1.1. undici has the same defaults. */
+/** The limits of each HTTP/1.1 connection. undici has the same defaults. */
 export const HTTP1_LIMITS = {
   keepAliveMaxTimeout: { default: 600_000, ...TIME, error: null },
   keepAliveTimeoutThreshold: { default: 2_000, ...TIME, error: null },
@@ -148,10 +151,10 @@ export const HTTP1_LIMITS = {
   pipelining: { default: 1, ...range(0, MAX_COUNT, 'requests'), error: null },
 } as const satisfies Record<Http1LimitName, LimitRow>
 
-/** How long a connection of HTTP/1.1 stays open without requests by default, as in undici. Milliseconds. */
+/** How many milliseconds an HTTP/1.1 connection stays open without requests by default, as in undici. */
 export const HTTP1_KEEP_ALIVE = 4_000
 
-/** The limits of each origin of a Pool or an Agent. */
+/** The limits for each origin of a Pool or an Agent. */
 export const POOL_LIMITS = {
   connections: { default: 4, ...ANY_COUNT, unit: 'sessions', error: null },
 } as const satisfies Record<PoolLimitName, LimitRow>
@@ -166,12 +169,12 @@ export const AGENT_LIMITS = {
   },
 } as const satisfies Record<AgentLimitName, LimitRow>
 
-/** The table. `docs/` and the docs of `types/` say the same: a test compares them. */
+/** The table. `docs/` and the TSDoc in `types/` say the same: tests compare them. */
 export const LIMITS = { ...CALL_LIMITS, ...SESSION_LIMITS, ...HTTP1_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS }
 
 type LimitName = keyof typeof LIMITS
 
-/** The limits that a call can fail by. */
+/** The limits that can make a call fail. */
 type FailingLimitName = {
   [TName in LimitName]: (typeof LIMITS)[TName]['error'] extends null ? never : TName
 }[LimitName]
@@ -179,9 +182,9 @@ type FailingLimitName = {
 /**
  * The value of one option.
  *
- * @param fallback what null and undefined mean; undefined: the default of the table, or Infinity for null where that is
- *   the value for no limit
- * @param shownName by which a message calls it
+ * @param fallback the value for null and undefined. Undefined: the default in the table, or Infinity for null where
+ *   null means no limit
+ * @param shownName the option's name in an error message
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */
 export function toLimit(
@@ -205,10 +208,10 @@ function toAcceptedUnit({ unit, off }: LimitRow): string {
 }
 
 /**
- * The error of a call that has reached a limit. It names the limit and its value.
+ * The error for a call that has reached a limit. It names the limit and its value.
  *
- * @param found what the message says before that
- * @param rest what the message says after the limit
+ * @param found the start of the message
+ * @param rest the message after the limit
  */
 export function toLimitError(name: FailingLimitName, value: number, found: string, rest = ''): DodiciError {
   const { error: LimitError, unit } = LIMITS[name]
@@ -216,25 +219,27 @@ export function toLimitError(name: FailingLimitName, value: number, found: strin
   return new LimitError(`${found} ${name} (${shownValue})${rest}`)
 }
 
-/** {@link CallLimits}, with every limit present. Durations in milliseconds, 0 for never; sizes in bytes, -1 for any. */
+/**
+ * {@link CallLimits}, with every limit present. Durations in milliseconds, 0 for no limit; sizes in bytes, -1 for no
+ * limit.
+ */
 export type Limits = {
-  /**
-   * `connectTimeout` is null for a request without one of its own: the limit of the connection
-   * attempt is the call's then.
-   */
+  /** `connectTimeout` is null for a request that doesn't set it: the connection attempt's limit applies then. */
   readonly [TName in keyof CallLimits]-?: TName extends 'connectTimeout' ? number | null : number
 } & {
-  /** Whether the caller has set `queueTimeout`. If not, a shorter `headersTimeout` bounds the queue, too. */
+  /**
+   * Whether the caller has set `queueTimeout`. If not, a shorter `headersTimeout` also limits the time in the queue.
+   */
   readonly isQueueTimeoutGiven: boolean
 }
 
 /**
- * Checks and completes the limits of a request, or of a client.
+ * Checks and completes the limits of a request or a client.
  *
- * Written out by name, with one object literal: each request comes here, and most have no limit of their own.
+ * Written out by name, with a single object literal: it runs for each request, and most set no limits.
  *
- * @param defaults what holds where `options` says nothing; null: what the table says
- * @returns `defaults` itself where `options` says nothing at all
+ * @param defaults the values for what `options` doesn't set; null: the defaults in the table
+ * @returns `defaults` itself if `options` sets nothing
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */
 export function toLimits(options: CallLimits, defaults: Limits | null): Limits {
@@ -264,21 +269,21 @@ export function toLimits(options: CallLimits, defaults: Limits | null): Limits {
 }
 
 /**
- * How long a call may wait for a stream, in milliseconds; 0 for ever. A caller who wants a response soon doesn't want
- * to wait longer than that for a stream, unless `queueTimeout` says so.
+ * How many milliseconds a call may wait for a stream; 0: no limit. If you want a response soon, you don't want to
+ * wait longer than that for a stream, unless `queueTimeout` says so.
  */
 export function toQueueLimit({ headersTimeout, isQueueTimeoutGiven, queueTimeout }: Limits): number {
   if (isQueueTimeoutGiven || headersTimeout === 0) return queueTimeout
   return Math.min(queueTimeout, headersTimeout)
 }
 
-/** The limits of a session, with every one present. Durations in milliseconds, 0 for never; sizes in bytes. */
+/** The limits of a session, with every one present. Durations in milliseconds, 0 for no limit; sizes in bytes. */
 export type SessionLimits = { readonly [TName in SessionLimitName]: number }
 
 /**
  * Checks and completes the limits of a session.
  *
- * @param toGiven by which name the caller has given a limit, and its value
+ * @param toGiven returns the name that the caller has used for a limit, and its value
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */
 export function toSessionLimits(

@@ -1,15 +1,15 @@
 /**
- * The known name that a misspelled one is nearest to.
+ * The known name that is nearest to a misspelled one.
  *
  * @module
  */
 
-/** Names that are longer aren't compared: the time that it takes grows with both lengths. */
+/** Longer names aren't compared: the time that it takes grows with both lengths. */
 const MAX_LENGTH = 64
 
 /**
- * How many letters have to be added, removed or replaced to make one text of the other; two neighbours that have
- * changed places count as one (the restricted Damerau–Levenshtein distance).
+ * How many letters have to be added, removed or replaced to turn one text into the other. Swapping two neighbours
+ * counts as one (the restricted Damerau–Levenshtein distance).
  */
 export function toEditDistance(a: string, b: string): number {
   let beforeLast: number[] = []
@@ -36,12 +36,12 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY
 }
 
-/** How many mistakes a typo of so many letters may have: with more, it is another word. */
+/** How many mistakes a typo of this length may have: with more, it is a different word. */
 function toTolerance(length: number): number {
   return length < 4 ? 0 : length < 8 ? 1 : length < 16 ? 2 : 3
 }
 
-/** The nearest of `names`, without regard to case; null when none is near enough to be meant. */
+/** The nearest of `names`, ignoring case; null if none is near enough. */
 export function toNearestName(name: string, names: Iterable<string>): string | null {
   if (name.length > MAX_LENGTH) return null
   const given = name.toLowerCase()

@@ -32,7 +32,7 @@ import { toSessionOptions } from './session-options.ts'
 import { warnOfUnknownOptions } from './unknown-options.ts'
 import { toUrl } from './url-object.ts'
 
-/** Where a client connects to, taken apart once. */
+/** Where a client connects to, parsed once. */
 export interface Origin {
   /** `https://example.com:8443`, as `URL.origin` writes it. */
   readonly href: string
@@ -41,26 +41,26 @@ export interface Origin {
   /** Without the brackets of an IPv6 address. */
   readonly hostname: string
   readonly port: number
-  /** What `:authority` says: the host, and the port where it isn't the scheme's own. */
+  /** The value of `:authority`: the host, and the port unless it is the scheme's default. */
   readonly authority: string
 }
 
-/** What connections of HTTP/1.1 obey, as undici takes it. Durations in milliseconds. */
+/** The options for HTTP/1.1 connections, as undici accepts them. Durations in milliseconds. */
 export interface ResolvedHttp1Options {
   readonly keepAliveTimeout: number
   readonly keepAliveMaxTimeout: number
   readonly keepAliveTimeoutThreshold: number
-  /** 0 for any age. */
+  /** 0: no limit. */
   readonly clientTtl: number
-  /** 0 for any number. */
+  /** 0: no limit. */
   readonly maxRequestsPerClient: number
-  /** 0: a connection for each request. */
+  /** 0: each request gets its own connection. */
   readonly pipelining: number
 }
 
-/** How many connections a dispatcher may have to its origin; Infinity for any number. */
+/** How many connections a dispatcher may have to its origin; Infinity: no limit. */
 export interface Connections {
-  /** Of HTTP/2. */
+  /** HTTP/2 connections. */
   readonly sessions: number
   readonly http1: number
 }
@@ -68,39 +68,39 @@ export interface Connections {
 /** {@link ClientOptions}, with every option present. */
 export interface ResolvedClientOptions {
   readonly engine: EngineName
-  /** Whether the `engine` option names it. */
+  /** Whether the `engine` option was set. */
   readonly isEngineGiven: boolean
   readonly connect: ConnectTlsOptions | Connector
   readonly socketPath: string | null
-  /** For a connect function; options have it as well, where they had none. */
+  /** For a connect function; socket options already contain it. */
   readonly localAddress: string | null
   readonly connectTimeout: number
   /** Undefined: the dispatcher that is built into Node. Null: no fallback. */
   readonly fallback: FallbackDispatcher | null | undefined
-  /** The limits of a request that sets none itself. */
+  /** The limits for a request that sets none. */
   readonly limits: Limits
   readonly session: SessionOptions
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
-  /** Whether no section of fields is sent that is larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE. */
+  /** Whether a field section larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE isn't sent. */
   readonly enforceMaxHeaderListSize: boolean
   readonly captureStack: boolean
   readonly receiveLimits: ReceiveLimits
   readonly http1: ResolvedHttp1Options
-  /** Which option the age of connections of HTTP/1.1 comes from, where they have one. */
+  /** The option that limits the age of HTTP/1.1 connections. */
   readonly ageOption: 'clientTtl' | 'maxSessionAge'
 }
 
-/** The engine where neither the option nor the environment names one, except on Bun. */
+/** The default engine, except on Bun, if neither the option nor the environment names one. */
 export const DEFAULT_ENGINE: EngineName = 'node'
 
-/** The environment variable that sets another one. */
+/** The environment variable for the default engine. */
 const ENGINE_VARIABLE = 'DODICI_ENGINE'
 
-/** Null until the first dispatcher is made that names no engine. */
+/** Null until a dispatcher is created without the `engine` option. */
 let defaultEngine: EngineName | null = null
 
-/** @throws InvalidArgumentError when the environment names an engine that there isn't */
+/** @throws InvalidArgumentError if the environment names an unknown engine */
 function toDefaultEngine(): EngineName {
   defaultEngine ??= toEngine(ENGINE_VARIABLE, process.env[ENGINE_VARIABLE] || toBuiltinDefault())
   return defaultEngine
@@ -123,7 +123,7 @@ function isEngine(value: unknown): value is EngineName {
   return typeof value === 'string' && Object.hasOwn(ENGINES, value)
 }
 
-/** An origin: an http or https URL without path, query, fragment or credentials. */
+/** Parses an origin: an http or https URL without path, query, fragment or credentials. */
 export function toOrigin(value: unknown): Origin {
   const accepted = 'an http: or https: URL without path, query, fragment or credentials'
   let url: URL
@@ -155,14 +155,14 @@ export function toOrigin(value: unknown): Origin {
   })
 }
 
-/** What a Client connects with: the options for the socket and TLS, and undici's that stand there as well. */
+/** How a Client connects: the options for the socket and TLS, and undici's options that are in the same object. */
 interface ConnectParts {
   readonly connect: ConnectTlsOptions | Connector
   readonly connectTimeout: unknown
   readonly socketPath: unknown
 }
 
-/** `connect` wins over the top-level options, as in undici, and these win over `tls`. */
+/** `connect` overrides the top-level options, as in undici, and these override `tls`. */
 function toConnectParts(options: ClientOptions): ConnectParts {
   const { connect, connectTimeout, socketPath } = options
   const common = toCommonConnect(options)
@@ -190,7 +190,7 @@ function toConnectObject(name: string, value: unknown): ConnectOptionsWithTarget
   return value
 }
 
-/** The options for sockets that undici has at the top level. */
+/** The socket options that undici has at the top level. */
 function toCommonConnect({
   localAddress,
   autoSelectFamily,
@@ -240,10 +240,12 @@ function toSocketPath(value: unknown): string | null {
   return value
 }
 
-/** The size of `sun_path`: 108 bytes on Linux, 104 on BSD and macOS. A named pipe of Windows has 256 characters. */
+/**
+ * The size of `sun_path`: 108 bytes on Linux, 104 on BSD and macOS. A named pipe on Windows has up to 256 characters.
+ */
 const MAX_SOCKET_PATH = { linux: 108, android: 108, win32: 1_024 }[process.platform as string] ?? 104
 
-/** The name of an abstract socket of Linux begins with NUL, and may have further ones. */
+/** The name of an abstract Linux socket begins with NUL, and may contain more. */
 function isMalformedPath(path: string): boolean {
   return path.includes('\0') && !path.startsWith('\0')
 }
@@ -282,7 +284,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   })
 }
 
-/** undici takes no 0 for a time that has no end. */
+/** undici doesn't accept 0 for a time without end. */
 function toHttp1Options(options: ClientOptions): ResolvedHttp1Options {
   const { keepAliveTimeout } = options
   const idle =
@@ -303,7 +305,7 @@ function toHttp1Options(options: ClientOptions): ResolvedHttp1Options {
   })
 }
 
-/** `connect` and `tls` of a dispatcher, resolved, as it passes them to the dispatchers that it makes. */
+/** A dispatcher's `connect` and `tls`, resolved, for the dispatchers that it creates. */
 export function toConnectOptions(
   { connect: given }: ClientOptions,
   { connect, connectTimeout, socketPath }: ResolvedClientOptions,
@@ -318,8 +320,8 @@ export function toConnectOptions(
 }
 
 /**
- * Checks `connections` of a Pool. A session carries many requests, a connection of HTTP/1.1 one at a time: so the
- * default bounds sessions alone.
+ * Checks the `connections` option of a Pool. A session carries many requests, an HTTP/1.1 connection only one at a
+ * time, so the default limits sessions only.
  *
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
  */
@@ -328,14 +330,14 @@ export function toConnections({ connections }: PoolOptions): Connections {
   return { sessions, http1: connections === undefined ? Number.POSITIVE_INFINITY : sessions }
 }
 
-/** How many origins without requests an agent keeps when `maxOrigins` isn't set. */
+/** How many origins without requests an agent keeps if `maxOrigins` isn't set. */
 const IDLE_ORIGINS = 1_000
 
 /**
- * Whether a Client or a Pool is to serve its origin by HTTP/1.1.
+ * Whether a Client or a Pool has to use HTTP/1.1 for its origin.
  *
- * @param options they were checked by {@link toClientOptions}
- * @throws InvalidArgumentError when the origin would need a fallback, and there is none
+ * @param options checked by {@link toClientOptions}
+ * @throws InvalidArgumentError if the origin needs a fallback and there is none
  */
 export function isHttp1Origin(origin: Origin, options: ClientOptions | null | undefined): boolean {
   const { allowH2, fallback, h2c, useH2c } = options ?? {}
@@ -349,15 +351,15 @@ export function isHttp1Origin(origin: Origin, options: ClientOptions | null | un
 
 /** The options that only an Agent has. */
 export interface ResolvedAgentOptions {
-  /** Whether an origin may be spoken to in HTTP/2. @throws what the caller's function throws */
+  /** Whether HTTP/2 may be used for an origin. @throws what the caller's function throws */
   readonly mayBeHttp2: (origin: Origin) => boolean
-  /** How many origins it may hold; Infinity for any number. */
+  /** How many origins it may hold; Infinity: no limit. */
   readonly maxOrigins: number
-  /** With more origins than this, it gives up idle ones. */
+  /** Above this number of origins, it closes idle ones. */
   readonly keptOrigins: number
-  /** Null: a Pool of Dodici. */
+  /** Null: Dodici's Pool. */
   readonly factory: AgentOptions['factory'] | null
-  /** Null: no origin uses the sessions of another one. */
+  /** Null: no origin uses another one's sessions. */
   readonly coalesce: CoalesceRules | null
 }
 
@@ -374,7 +376,11 @@ function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
   }
 }
 
-/** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+/**
+ * Checks and completes the options of an Agent.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+ */
 export function toAgentOptions(options: AgentOptions): ResolvedAgentOptions {
   const { allowH2, h2c, useH2c, maxOrigins, factory } = options
   if (factory !== undefined && factory !== null && typeof factory !== 'function') {

@@ -1,6 +1,6 @@
 /**
- * What a WebSocket or an EventSource of undici, also the ones that are built into Node, may receive. They read it off
- * their dispatcher.
+ * The limits for what a WebSocket or an EventSource may receive: undici's, or those built into Node. They read the
+ * limits from their dispatcher.
  *
  * @module
  */
@@ -17,13 +17,17 @@ export interface ReceiveLimits {
 
 type Limits<TOptions> = { readonly [TName in keyof TOptions]-?: number }
 
-/** undici's defaults. */
+/** The defaults, as in undici. */
 export const DEFAULT_RECEIVE_LIMITS: ReceiveLimits = Object.freeze({
   webSocket: Object.freeze({ maxFragments: 131_072, maxPayloadSize: 134_217_728 }),
   eventSource: Object.freeze({ maxEventSize: constants.MAX_STRING_LENGTH }),
 })
 
-/** @throws InvalidArgumentError that names the option, its value, and what would be accepted */
+/**
+ * Checks and completes the options.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+ */
 export function toReceiveLimits({
   webSocket,
   eventSource,
@@ -42,7 +46,7 @@ export function toReceiveLimits({
   })
 }
 
-/** @returns 0 for any number */
+/** @returns 0 for no limit */
 function toMost(name: string, value: unknown, fallback: number, unit: string): number {
   if (value === Number.POSITIVE_INFINITY) return 0
   return toInteger(name, value, fallback, 0, Number.MAX_SAFE_INTEGER, unit)

@@ -12,23 +12,20 @@ import { MAX_RESPONSE_HEADER_SIZE, MAX_SETTING, toSessionLimits } from './limits
 import { warnOfUnknownOptions } from './unknown-options.ts'
 import { FIRST_CONNECTION_WINDOW } from './window-size.ts'
 
-/**
- * What a session sends in its first SETTINGS. What isn't there isn't sent. The streams' window
- * is the session's to choose.
- */
+/** The first SETTINGS that a session sends. Missing ones aren't sent. The session chooses the stream window itself. */
 export type SentSettings = Readonly<Omit<Http2Settings, 'initialWindowSize'>>
 
 /** With every option present. Durations in milliseconds, 0 for never; sizes in bytes. */
 export interface SessionOptions extends SessionLimits {
-  /** Whether the caller has given `initialWindowSize`. */
+  /** Whether the caller has set `initialWindowSize`. */
   readonly isWindowGiven: boolean
-  /** Whether the caller has given `connectionWindowSize`. Otherwise many streams make that window larger still. */
+  /** Whether the caller has set `connectionWindowSize`. If not, many streams make that window even larger. */
   readonly isConnectionWindowGiven: boolean
-  /** What an engine begins with that can make the connection's window larger. */
+  /** The first connection window of an engine that can enlarge it later. */
   readonly firstConnectionWindow: number
-  /** Whether the caller has given `pingInterval`. */
+  /** Whether the caller has set `pingInterval`. */
   readonly isPingIntervalGiven: boolean
-  /** Whether nothing but the first request is sent before a limit of the server is known. */
+  /** Whether a session sends only its first request until the server's limit is known. */
   readonly waitForSettings: boolean
   readonly settings: SentSettings
 }
@@ -43,7 +40,7 @@ function toObject(name: string, value: unknown): object {
   return value
 }
 
-/** The one value of an option that has two names, after the name that it was given by. */
+/** The value of an option that has two names, preceded by the name that the caller has used. */
 function toOne(name: string, value: unknown, nested: string, nestedValue: unknown): [string, unknown] {
   const first = value ?? undefined
   const second = nestedValue ?? undefined
@@ -52,7 +49,7 @@ function toOne(name: string, value: unknown, nested: string, nestedValue: unknow
   throw invalid(nested, second, `the same value as ${name} (${String(first)}), or only one of the two`)
 }
 
-/** Limits that `h2Options` may have as well, under the same names. */
+/** Limits that `h2Options` can also contain, under the same names. */
 type NestedName = keyof H2Options & keyof SessionLimits
 
 const NESTED: readonly NestedName[] = ['connectionWindowSize', 'maxConcurrentStreams', 'pingInterval']
@@ -65,7 +62,7 @@ type SettingCheck = (name: string, value: unknown) => number | boolean
 
 const toSetting: SettingCheck = (name, value) => toInteger(name, value, 0, 0, MAX_SETTING, 'units')
 
-/** Every setting that may be given, less the streams' window. */
+/** Every setting that can be given, except the stream window. */
 const SETTINGS: Readonly<Record<keyof SentSettings, SettingCheck>> = {
   headerTableSize: toSetting,
   enablePush(name, value) {
@@ -100,7 +97,11 @@ function toSettings(given: object): SentSettings {
   return Object.freeze(settings)
 }
 
-/** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+/**
+ * Checks and completes the options of a session.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+ */
 export function toSessionOptions(options: ClientOptions): SessionOptions {
   const h2Options: H2Options = toObject('h2Options', options.h2Options)
   warnOfUnknownOptions(h2Options, H2_OPTIONS, false)

@@ -1,5 +1,5 @@
 /**
- * Typos are heard: an option with an unknown name is warned of, once.
+ * Reports typos: warns once about an option with an unknown name.
  *
  * @module
  */
@@ -9,24 +9,27 @@ import { judgeForeign } from './foreign-options.ts'
 import type { KnownOptions } from './known-options.ts'
 import { toNearestName } from './nearest-name.ts'
 
-/** Names that were judged: a further option of the same name costs a look. */
+/** Names that were judged: the same name later costs one lookup. */
 type Judged = Map<KnownOptions, Set<string>>
 
 const judged: Judged = new Map()
-/** Those that were judged where other code may have options of its own. */
+/** Names that were judged where other code may have its own options. */
 const judgedOpen: Judged = new Map()
-/** Those that were warned of. */
+/** Names that Dodici has warned about. */
 const warned: Judged = new Map()
 
-/** Names that are kept for one kind: a caller that makes up names must not fill the memory. Later ones are silent. */
+/**
+ * How many names are kept for one kind: a caller that generates names must not fill the memory. Later names get no
+ * warning.
+ */
 const MAX_JUDGED = 500
 
 /**
- * Warns of each name that isn't known, once in the life of the process. It runs for each request: a loop over the names
- * and a look into a set each. Options of other libraries may be refused.
+ * Warns about each unknown name, once in the life of the process. It runs for each request: a loop over the names,
+ * with one lookup each. Options from other libraries may be refused.
  *
- * @param isOpen other code may have options of its own here, such as an interceptor: only a name near a known one is
- *   warned of, and nothing is refused
+ * @param isOpen whether other code, such as an interceptor, may have its own options here: then only a name close to
+ *   a known one gets a warning, and nothing is refused
  * @throws InvalidArgumentError that names the option and what to use instead
  */
 export function warnOfUnknownOptions(options: object, known: KnownOptions, isOpen: boolean): void {
@@ -50,7 +53,7 @@ function judge(name: string, options: object, known: KnownOptions, isOpen: boole
 }
 
 /**
- * Warns of a known option that has no effect on one of the APIs, once in the life of the process.
+ * Warns about a known option that has no effect on one of the APIs, once in the life of the process.
  *
  * @param message names the API, the option, and what to do instead
  */
@@ -58,7 +61,7 @@ export function warnOfIdleOption(message: string, known: KnownOptions): void {
   warnOnce(message, known, message)
 }
 
-/** Warns of an option, once in the life of the process. @param warning what it says */
+/** Warns about an option, once in the life of the process. @param warning its text */
 export function warnOnce(name: string, known: KnownOptions, warning: string): void {
   if (remember(name, known, warned)) warn(warning)
 }

@@ -1,5 +1,5 @@
 /**
- * URLs in pieces, as undici and `url.format()` take them.
+ * URLs as objects with their parts, as undici and `url.format()` accept them.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import type { UrlObject } from 'node:url'
 import { format } from 'node:url'
 import { isUrl } from '../core/realms.ts'
 
-/** The names of the pieces. An object may have options of a request beside them. */
+/** The names of the parts. An object may also contain the options of a request. */
 const PIECES: ReadonlySet<string> = new Set([
   ...['auth', 'hash', 'host', 'hostname', 'href', 'origin', 'password', 'path', 'pathname', 'port'],
   ...['search', 'slashes', 'username'],
 ])
 
-/** A value that may be a URL in pieces: `origin` and `path` are undici's. */
+/** A value that may be a URL in parts: `origin` and `path` are undici's. */
 type UrlPieces = UrlObject & { readonly origin?: unknown; readonly path?: unknown }
 
 /**
- * The URL of a string, a URL, or an object with its pieces: `origin`, or `protocol`, `hostname` and `port`; and `path`,
- * or `pathname` and `search`.
+ * The URL from a string, a URL, or an object with its parts: `origin`, or `protocol`, `hostname` and `port`; and
+ * `path`, or `pathname` and `search`.
  *
  * @throws whatever the URL parser throws
  */
@@ -43,7 +43,7 @@ function withSlash(path: string): string {
   return path.replace(/^(?!\/)/, '/')
 }
 
-/** What an object says beside the pieces of a URL. The `protocol` of an upgrade has no colon at its end. */
+/** The rest of an object without the parts of a URL. The `protocol` of an upgrade has no colon at its end. */
 export function withoutUrlPieces(object: object): object {
   return Object.fromEntries(
     Object.entries(object).filter(

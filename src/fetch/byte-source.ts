@@ -1,5 +1,5 @@
 /**
- * The body of a response as the source of a web stream.
+ * A response body as the source of a web stream.
  *
  * @module
  */
@@ -8,30 +8,32 @@ import { noop } from '../core/noop.ts'
 
 /** Where the bytes come from. */
 export interface ByteSupply {
-  /** One piece of at most `limit` bytes; null when there is none at the moment. */
+  /** A piece of at most `limit` bytes; null if there is none at the moment. */
   take(limit: number): Buffer | null
-  /** Asks for more. `onReadable()` is called when there is some, perhaps from inside this call. */
+  /** Asks for more. `onReadable()` is called when there is some, possibly during this call. */
   more(): void
-  /** Nothing more will come. */
+  /** Whether no more will arrive. */
   readonly isComplete: boolean
-  /** Why it failed; undefined while it hasn't. */
+  /** Why it failed; undefined if it hasn't. */
   readonly failure: { readonly error: unknown } | undefined
-  /** The stream's reader has had enough. */
+  /** The stream's reader has cancelled. */
   cancel(reason: unknown): void
 }
 
-/** The supply of a stream that has ended: some streams of Node's outlive their reader, and the call must not. */
+/** The supply of a stream that has ended: some of Node's streams outlive their reader, but the call must not. */
 const SPENT: ByteSupply = { take: () => null, more: noop, isComplete: true, failure: undefined, cancel: noop }
 
 /**
- * Gives a piece for each read, and reads nothing ahead: unread pieces wait in the body, which holds the peer back.
+ * Provides one piece for each read, and reads nothing ahead: unread pieces wait in the body, which holds the peer
+ * back.
  *
- * The stream's controller is held only while a read waits for data, so that an unreachable stream can be collected.
+ * It holds the stream's controller only while a read waits for data, so that an unreachable stream can be
+ * garbage-collected.
  */
 export class ByteSource {
   readonly type = 'bytes'
   #body: ByteSupply
-  /** The controller of a read that waits; null while none does. */
+  /** The controller of a waiting read; null if none waits. */
   #waiting: ReadableByteStreamController | null = null
   #controller: WeakRef<ReadableByteStreamController> | null = null
 
@@ -39,7 +41,7 @@ export class ByteSource {
     this.#body = body
   }
 
-  /** Makes the stream; once. */
+  /** Creates the stream; call it once. */
   open(): ReadableStream<Uint8Array> {
     return new ReadableStream(this, { highWaterMark: 0 })
   }
@@ -79,7 +81,7 @@ export class ByteSource {
     body.cancel(reason)
   }
 
-  /** A piece has come, or the end. */
+  /** A piece, or the end, has arrived. */
   onReadable(): void {
     const waiting = this.#waiting
     if (this.#body.isComplete) {
@@ -92,8 +94,8 @@ export class ByteSource {
   }
 
   /**
-   * Serves a read that has waited. The reader may have transferred its view: an error from that is the reader's, not
-   * the dispatcher's.
+   * Serves a read that has waited. The reader may have transferred its view: that error is the reader's, not the
+   * dispatcher's.
    */
   #pullFor(controller: ReadableByteStreamController): void {
     try {

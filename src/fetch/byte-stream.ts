@@ -1,5 +1,5 @@
 /**
- * A caller's web stream that may hold bytes alone.
+ * A caller's web stream, which may contain only bytes.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { StreamReader } from '../request/stream-reader.ts'
 
 /**
  * A stream for a dispatcher to read. It is locked from the start. Fetch refuses a chunk that isn't a Uint8Array; a
- * dispatcher would take a string.
+ * dispatcher would accept a string.
  */
 export class ByteStream implements ReadableStreamLike {
   readonly #reader: StreamReader
@@ -23,7 +23,7 @@ export class ByteStream implements ReadableStreamLike {
     this.#reader = new StreamReader(stream)
   }
 
-  /** The reader is an object of its own: undici calls `read()` of any body that has one, and would lose the result. */
+  /** The reader is a separate object: undici calls `read()` on any body that has one, and would lose the result. */
   getReader(): Reader {
     this.locked = true
     return { read: () => this.#read(), cancel: (reason) => this.cancel(reason) }
@@ -46,7 +46,7 @@ export class ByteStream implements ReadableStreamLike {
     }
   }
 
-  /** Cancels the caller's stream, whose source is told the reason. The first reason counts. */
+  /** Cancels the caller's stream, whose source gets the reason. Only the first reason counts. */
   cancel(reason: unknown): Promise<void> {
     this.#isCancelled = true
     return this.#reader.cancel(reason)

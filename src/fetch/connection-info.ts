@@ -1,5 +1,5 @@
 /**
- * What carried the request of a response, by whatever API it was made.
+ * What carried the request of a response, whichever API made it.
  *
  * @module
  */
@@ -12,16 +12,15 @@ import { invalidKind } from '../core/validate.ts'
 import { FetchResponse } from './response.ts'
 
 /**
- * Tells which protocol has carried a request, over which session and stream, and how many attempts it took. It reads
- * what is kept anyway: a program that never asks pays nothing.
+ * Tells which protocol, session and stream carried a request, and how many attempts it took. It reads what is kept
+ * anyway, so it costs nothing if you never call it.
  *
- * @param response what an API of Dodici gives: a `Response` of its own `fetch()` (after redirects, the last request
- *   counts); what `request()` resolves with, its `body`, or what the handler of `pipeline()` gets; what the factory of
- *   `stream()` gets
- * @returns null for any other object: a Response of the built-in fetch, one that `new Response()` has made, or one that
- *   came by another dispatcher, a mock for example. A handler of `dispatch()` reads
- *   {@link DispatchController.connection}.
- * @throws InvalidArgumentError when `response` is no object
+ * @param response what one of Dodici's APIs returns: a `Response` from its `fetch()` (after redirects, the last
+ *   request counts); the result of `request()`, or its `body`; the argument of `pipeline()`'s handler, or of
+ *   `stream()`'s factory
+ * @returns null for any other object: a Response from the built-in fetch or from `new Response()`, or one from
+ *   another dispatcher, such as a mock. A `dispatch()` handler reads {@link DispatchController.connection}.
+ * @throws InvalidArgumentError if `response` isn't an object
  *
  * @example
  * ```ts

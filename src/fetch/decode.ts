@@ -1,5 +1,5 @@
 /**
- * Decodes the content codings of a response's body (RFC 9110 §8.4): a small body in one step, others while they come.
+ * Decodes the content codings of a response body (RFC 9110 §8.4): a small body in one step, others as they arrive.
  *
  * @module
  */
@@ -10,35 +10,35 @@ import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { HeadersCountError, toError } from '../errors/errors.ts'
 
-/** A content coding that can be decoded. */
+/** A content coding that Dodici can decode. */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** The receiver of decoded bytes. No method may throw. */
+/** Receives decoded bytes. No method may throw. */
 export interface DecodedSink {
   /**
-   * A decoded piece. False: further pieces are held back until `resume()`. Its bytes never change, but later pieces
-   * may share its ArrayBuffer: copy the bytes to transfer them.
+   * A decoded piece. Return false to hold back further pieces until `resume()`. Its bytes never change, but later
+   * pieces may share its ArrayBuffer: copy the bytes to transfer them.
    */
   onDecoded(chunk: Buffer): boolean
-  /** The whole body was decoded, and the encoded body is complete. May come from inside `end()`. Nothing follows. */
+  /** The whole body was decoded, and the encoded body is complete. May be called during `end()`. Nothing follows. */
   onDecodedEnd(): void
-  /** Bad data, with node:zlib's error. Nothing follows. */
+  /** The data is invalid; the error is node:zlib's. Nothing follows. */
   onDecodeError(error: Error): void
-  /** The decoder takes encoded bytes again, after `write()` has returned false. */
+  /** The decoder accepts encoded bytes again after `write()` has returned false. */
   onDecoderDrain(): void
 }
 
 /**
- * How many codings one body may have, as in Node's fetch: each multiplies the size that a server can make of a byte.
+ * How many codings a body may have, as in Node's fetch: each multiplies the size that a server can make of one byte.
  */
 export const MAX_CODINGS = 5
 
-/** Node 22.15 and newer have it. */
+/** Node 22.15 and later have it. */
 function hasZstd(): boolean {
   return 'createZstdDecompress' in loadZlib()
 }
 
-/** The codings that can be decoded, as the value of an `accept-encoding`. */
+/** The supported codings, as the value of an `accept-encoding`. */
 export function toSupportedCodings(): string {
   return hasZstd() ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
 }
@@ -53,10 +53,10 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
 ])
 
 /**
- * The codings of a `content-encoding`, several fields joined by commas, in the order in which they must be decoded.
- * Null: the body is passed on as it is. Either it has no coding, or one of its codings is unknown here.
+ * The codings in a `content-encoding`, several fields joined by commas, in the order in which to decode them. Null:
+ * the body is passed on unchanged, because it has no coding, or one that is unknown here.
  *
- * @throws HeadersCountError when there are more than `MAX_CODINGS`.
+ * @throws HeadersCountError if there are more than `MAX_CODINGS`.
  */
 export function toCodings(contentEncoding: string): readonly Coding[] | null {
   const names = contentEncoding.toLowerCase().split(',')
@@ -76,15 +76,15 @@ export function toCodings(contentEncoding: string): readonly Coding[] | null {
   return codings.length === 0 ? null : codings
 }
 
-/** While it is paused, a decoder of node:zlib goes on until its buffer is full: here with one piece, of 16 KiB. */
+/** While it is paused, a node:zlib decoder continues until its buffer is full: here with one piece of 16 KiB. */
 const UNBUFFERED = { readableHighWaterMark: 1 }
 
-/** As in curl and Node's fetch: each piece is decoded at once, and a truncated body is no error. */
+/** As in curl and Node's fetch: each piece is decoded at once, and a truncated body isn't an error. */
 function toZlibOptions({ constants }: typeof zlib): zlib.ZlibOptions {
   return { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH, ...UNBUFFERED }
 }
 
-/** As {@link toZlibOptions}. */
+/** The same as {@link toZlibOptions}, for brotli. */
 function toBrotliOptions({ constants }: typeof zlib): zlib.BrotliOptions {
   const { BROTLI_OPERATION_FLUSH: flush } = constants
   return { flush, finishFlush: flush, ...UNBUFFERED }
@@ -93,14 +93,14 @@ function toBrotliOptions({ constants }: typeof zlib): zlib.BrotliOptions {
 /** RFC 9659 §3: no window of more than 8 MiB. */
 const MAX_ZSTD_WINDOW_LOG = 23
 
-/** Some servers leave out the zlib format's header (RFC 9110 §8.4.1.2), whose lower half says 8 for the method. */
+/** Some servers omit the zlib header (RFC 9110 §8.4.1.2), whose low four bits are 8, the method. */
 function isDeflateRaw(firstByte: number | undefined): boolean {
   return ((firstByte ?? 0) & 0x0f) !== 0x08
 }
 
 type Engine = ReturnType<typeof createEngine>
 
-/** A decoder of node:zlib for a body that begins with that byte. */
+/** A node:zlib decoder for a body that begins with this byte. */
 function createEngine(coding: Coding, firstByte: number | undefined) {
   const zlib = loadZlib()
   const { constants } = zlib
@@ -128,34 +128,32 @@ function opensZstdFrame(firstByte: number | undefined): boolean {
 }
 
 /**
- * Decodes one coding. It is the output of the layer before it: it takes the bytes that that layer has decoded.
+ * Decodes one coding. It is the output of the previous layer: it receives the bytes which that layer has decoded.
  *
- * Its engine gets one piece at a time. The others wait outside of node's streams, which would keep an object of about
+ * Its engine gets one piece at a time. The others wait outside Node's streams, which would keep an object of about
  * 200 bytes for each, however small it is.
  */
 class Layer implements DecodedSink {
   readonly #coding: Coding
   readonly #output: DecodedSink
-  /**
-   * Is told when bytes are taken again: the layer before this one, or for the first layer the writer of the decoder.
-   */
+  /** Is told when bytes are accepted again: the previous layer, or for the first layer the decoder's writer. */
   input: DecodedSink
-  /** No more bytes are asked for while so many are here. */
+  /** While it has this many bytes, it asks for no more. */
   readonly #capacity: number
-  /** Made for the first byte: an encoded body without bytes is an empty body in every coding. */
+  /** Created for the first byte: an encoded body without bytes is an empty body in every coding. */
   #engine: Engine | null = null
-  /** What the engine wasn't given yet. */
+  /** Pieces that the engine hasn't received yet. */
   readonly #waiting = new KeptPieces()
-  /** The piece that the engine works on. Null for none: then nothing waits either. */
+  /** The piece that the engine is processing. Null: none, and no pieces wait either. */
   #current: Buffer | null = null
-  /** How many bytes the engine has taken of the pieces before the current one. */
+  /** How many bytes of the pieces before the current one the engine has consumed. */
   #taken = 0
   #isFull = false
   #isInputEnded = false
-  /** The sink hears nothing more: the layer has ended, failed, or was destroyed. */
+  /** Whether the sink gets nothing more: the layer has ended, failed, or was destroyed. */
   #isOver = false
 
-  /** @param capacity how many bytes may be here before onDecoded() returns false. At least 1 */
+  /** @param capacity how many bytes may wait before onDecoded() returns false: 1 or more */
   constructor(coding: Coding, output: DecodedSink, input: DecodedSink, capacity: number) {
     this.#coding = coding
     this.#output = output
@@ -163,7 +161,7 @@ class Layer implements DecodedSink {
     this.#capacity = capacity
   }
 
-  /** False: onDecoderDrain() of the input will be called. */
+  /** Returns false if onDecoderDrain() of the input will be called. */
   onDecoded(chunk: Buffer): boolean {
     // Bytes behind the end of the coded data are dropped.
     if (this.#isOver) return true
@@ -185,7 +183,7 @@ class Layer implements DecodedSink {
     this.#output.onDecodeError(error)
   }
 
-  /** The layer behind this one takes bytes again. */
+  /** The next layer accepts bytes again. */
   onDecoderDrain(): void {
     this.#engine?.resume()
   }
@@ -195,7 +193,7 @@ class Layer implements DecodedSink {
     this.#close()
   }
 
-  /** @param piece the oldest that waits; null for none */
+  /** @param piece the oldest waiting piece; null for none */
   #give(piece: Buffer | null): void {
     if (piece === null) return
     const engine = this.#engine ?? this.#open(piece[0])
@@ -239,7 +237,7 @@ class Layer implements DecodedSink {
     return engine
   }
 
-  /** The input has ended, or the coded data has. Then the engine doesn't take the rest of its piece. */
+  /** The input or the coded data has ended. In the second case, the engine ignores the rest of its piece. */
   #onEngineEnd(engine: Engine): void {
     // RFC 8878 §3: a frame may follow another. Node before 26 drops a frame that comes in one piece with the end of
     // one.
@@ -250,7 +248,7 @@ class Layer implements DecodedSink {
     else this.#finish()
   }
 
-  /** A writer that waits for a drain gets it from the decoder, once this layer's end has reached the last layer. */
+  /** A writer that waits for a drain is told by the decoder once this layer's end has reached the last layer. */
   #finish(): void {
     this.destroy()
     this.#output.onDecodedEnd()
@@ -270,26 +268,26 @@ class Layer implements DecodedSink {
   }
 }
 
-/** How many encoded bytes are taken ahead. */
+/** How many encoded bytes it accepts in advance. */
 const CAPACITY = 65_536
 
 /**
- * Decodes one body, with back-pressure in both directions. Its memory is bounded, whatever the size of the decoded
- * body: while its sink takes nothing, each layer has decoded 32 KiB at most that the next one hasn't taken. In addition
- * it holds the window of its coding: 32 KiB for gzip and deflate, up to 16 MiB for brotli, up to 8 MiB for Zstandard.
+ * Decodes one body, with back-pressure in both directions. Its memory is limited, however large the decoded body is:
+ * while its sink accepts nothing, each layer holds at most 32 KiB of decoded bytes for the next one, and the window
+ * of its coding: 32 KiB for gzip and deflate, up to 16 MiB for brotli, up to 8 MiB for Zstandard.
  */
 export class Decoder {
   readonly #sink: DecodedSink
-  /** In the order in which they decode. */
+  /** In decoding order. */
   readonly #layers: readonly Layer[]
-  /** write() has returned false. */
+  /** Whether write() has returned false. */
   #owesDrain = false
-  /** Three flags: the coded data has ended; the encoded body has ended; the sink hears nothing more. */
+  /** Three flags: the coded data has ended; the encoded body has ended; the sink gets nothing more. */
   #isDecoded = false
   #isComplete = false
   #isOver = false
 
-  /** @param codings as `toCodings()` gives them */
+  /** @param codings from `toCodings()` */
   constructor(codings: readonly Coding[], sink: DecodedSink) {
     this.#sink = sink
     const ends: DecodedSink = {
@@ -309,7 +307,10 @@ export class Decoder {
     this.#layers = layers
   }
 
-  /** Encoded bytes, which may not be changed afterwards. False: pause the response until `onDecoderDrain()`. */
+  /**
+   * Writes encoded bytes, which must not change afterwards. Returns false to ask for a pause until
+   * `onDecoderDrain()`.
+   */
   write(chunk: Buffer): boolean {
     const [layer] = this.#layers
     if (this.#isOver || layer === undefined) return true
@@ -319,7 +320,7 @@ export class Decoder {
     return !this.#owesDrain
   }
 
-  /** The encoded body is complete: nothing more is written. */
+  /** The encoded body is complete: no more is written. */
   end(): void {
     if (this.#isOver || this.#isComplete) return
     this.#isComplete = true
@@ -327,12 +328,12 @@ export class Decoder {
     else this.#layers[0]?.onDecodedEnd()
   }
 
-  /** The sink takes pieces again. They don't come from inside this call. */
+  /** The sink accepts pieces again. None arrive during this call. */
   resume(): void {
     if (!this.#isOver) this.#layers.at(-1)?.onDecoderDrain()
   }
 
-  /** Drops the rest: native memory is released at once, and the sink hears nothing more. Idempotent. */
+  /** Drops the rest: native memory is released at once, and the sink gets nothing more. Idempotent. */
   destroy(): void {
     this.#isOver = true
     this.#close()
@@ -371,10 +372,13 @@ export class Decoder {
   }
 }
 
-/** At most this much is decoded in one step, in all codings together: more would hold up the event loop. Bytes. */
+/** How many bytes are decoded in one step at most, in all codings together: more would block the event loop. */
 const MAX_DECODED = 65_536
 
-/** Null when the body is empty, too large for one step, or invalid: then a Decoder reports the error. */
+/**
+ * Decodes a whole body in one step. Null if it is empty, too large for that, or invalid: then a Decoder reports the
+ * error.
+ */
 export function decodeWhole(encoded: Buffer, codings: readonly Coding[]): Buffer | null {
   if (encoded.length === 0) return null
   let left = MAX_DECODED
@@ -410,11 +414,11 @@ function undo(bytes: Buffer, coding: Coding, maxOutputLength: number): Buffer | 
 }
 
 /**
- * The decoded size of a brotli stream, as the headers of its meta-blocks tell it; Infinity when they can't be found. A
- * decoder fills its window, of up to 16 MiB, before it gives any of it out: `maxOutputLength` comes too late.
+ * The decoded size of a brotli stream, from the headers of its meta-blocks; Infinity if they can't be found. A
+ * decoder fills its window of up to 16 MiB before it returns any of it, so `maxOutputLength` takes effect too late.
  *
- * Only the end of an uncompressed meta-block is known. So it can be told for a stream of one compressed meta-block,
- * which is what encoders make of a small body, with uncompressed ones before it.
+ * Only the end of an uncompressed meta-block is known. So this works for a stream with a single compressed
+ * meta-block, which encoders create for a small body, after any uncompressed ones.
  *
  * @see RFC 7932 §9.1 and §9.2
  */
@@ -439,13 +443,13 @@ export function toBrotliSize(stream: Buffer): number {
   return Number.POSITIVE_INFINITY
 }
 
-/** How many bits tell the size of the window (WBITS). */
+/** How many bits encode the window size (WBITS). */
 function toWindowBits(stream: Buffer): number {
   if (toField(stream, 0, 1) === 0) return 1
   return toField(stream, 1, 3) === 0 ? 7 : 4
 }
 
-/** A number of up to 24 bits, least significant bit first. Bits behind the end are zeros. */
+/** A number of up to 24 bits, least significant bit first. Bits after the end are zero. */
 function toField(stream: Buffer, at: number, length: number): number {
   const first = at >>> 3
   let bits = 0
@@ -453,42 +457,41 @@ function toField(stream: Buffer, at: number, length: number): number {
   return Math.floor(bits / 2 ** (at & 7)) % 2 ** length
 }
 
-/** A larger body isn't decoded in one step. Encoded bytes. */
+/** How many encoded bytes are decoded in one step at most. */
 const MAX_WHOLE = 4_096
 
-/** No more is taken from the peer while the reader hasn't asked. Encoded bytes. */
+/** How many encoded bytes are accepted from the peer before the reader asks. */
 const MAX_UNREAD = 65_536
 
 /**
- * A small response comes with its end in one turn of the event loop. node:zlib decodes it in about half the time when
- * it doesn't use a thread (`bench/micro/decode.mjs`). A body that is late, large or invalid is left to a
- * {@link Decoder}, which is made when the reader asks: the window of brotli alone may take 16 MiB, for a body of a few
- * bytes.
+ * A small response arrives with its end in one turn of the event loop. node:zlib decodes it in about half the time
+ * without a thread (`bench/micro/decode.mjs`). A late, large or invalid body goes to a {@link Decoder}, which is
+ * created when the reader asks: brotli's window alone may take 16 MiB, even for a body of a few bytes.
  */
 export class BodyDecoder {
   readonly #codings: readonly Coding[]
   readonly #sink: DecodedSink
-  /** What the Decoder wasn't given yet. */
+  /** Pieces that the Decoder hasn't received yet. */
   readonly #kept = new KeptPieces()
-  /** Null while the pieces are kept, and when the body was decoded in one step. */
+  /** Null while the pieces are kept, and if the body was decoded in one step. */
   #decoder: Decoder | null = null
-  /** The reader has asked. */
+  /** Whether the reader has asked. */
   #isWanted = false
-  /** The first piece came in this turn of the event loop: its end may come as well. */
+  /** Whether the first piece arrived in this turn of the event loop: the end may still arrive in it. */
   #isNew = false
-  /** write() has returned false, before there was a Decoder. */
+  /** Whether write() has returned false before there was a Decoder. */
   #owesDrain = false
-  /** The encoded body is complete. */
+  /** Whether the encoded body is complete. */
   #isComplete = false
   #isOver = false
 
-  /** @param codings as `toCodings()` gives them */
+  /** @param codings from `toCodings()` */
   constructor(codings: readonly Coding[], sink: DecodedSink) {
     this.#codings = codings
     this.#sink = sink
   }
 
-  /** Encoded bytes. False: pause the response until `onDecoderDrain()`. */
+  /** Writes encoded bytes. Returns false to ask for a pause until `onDecoderDrain()`. */
   write(chunk: Buffer): boolean {
     if (this.#isOver) return true
     if (this.#decoder !== null) return this.#decoder.write(chunk)
@@ -520,7 +523,7 @@ export class BodyDecoder {
     }
   }
 
-  /** The reader asks. */
+  /** The reader asks for data. */
   resume(): void {
     if (this.#decoder !== null) {
       this.#decoder.resume()
@@ -531,7 +534,7 @@ export class BodyDecoder {
     if (size > MAX_WHOLE || (size > 0 && (this.#isComplete || !this.#isNew))) this.#streamLate()
   }
 
-  /** The turn is over in which the first piece came: more of the body is to come later. */
+  /** The turn in which the first piece arrived is over: more of the body will arrive later. */
   endTurn(): void {
     this.#isNew = false
     if (this.#isWanted && this.#kept.size > 0) this.#streamLate()
@@ -551,14 +554,14 @@ export class BodyDecoder {
     return whole
   }
 
-  /** Begins in a call of the reader, or of none: the writer may be waiting. */
+  /** Starts in the reader's call, or in a turn without one: the writer may be waiting. */
   #streamLate(): void {
     const owesDrain = this.#owesDrain
     // The Decoder reports itself when it takes more.
     if (this.#stream() && owesDrain) this.#sink.onDecoderDrain()
   }
 
-  /** From now on the body is decoded piece by piece. Returns what {@link write} returns. */
+  /** From now on, the body is decoded piece by piece. Returns the same as {@link write}. */
   #stream(): boolean {
     if (this.#isOver || this.#decoder !== null) return true
     const decoder = new Decoder(this.#codings, this.#sink)

@@ -1,5 +1,5 @@
 /**
- * One request of a fetch and its response: a fetch that is redirected has several.
+ * One request of a fetch and its response: a redirected fetch has several.
  *
  * @module
  */
@@ -24,13 +24,13 @@ import { makeResponse } from './response.ts'
 import type { BodyOwner } from './response-body.ts'
 import { ResponseBody } from './response-body.ts'
 
-/** The body of a redirecting response isn't read. It may come to its end, unless it is longer than this. Bytes. */
+/** The body of a redirecting response isn't read. It may continue to its end, unless it has more bytes than this. */
 const MAX_DROPPED = 65_536
 
-/** RFC 9110 §15.5.8: there is no user to ask for a password, so the status is a network error, as in Node's fetch. */
+/** RFC 9110 §15.5.8: there is no user to ask for a password, so this status is a network error, as in Node's fetch. */
 const PROXY_AUTHENTICATION = 407
 
-/** `left`: the response was a redirect, and the request has been sent to the new URL. */
+/** `left`: the response was a redirect, and the request was sent to the new URL. */
 type State = 'waiting' | 'receiving' | 'left' | 'done'
 
 /** Fetch, "null body status". */
@@ -38,12 +38,12 @@ function hasNoBody(status: number, method: string): boolean {
   return status === 204 || status === 205 || status === 304 || method === 'HEAD'
 }
 
-/** The fetch that an exchange is a part of. */
+/** The fetch that an exchange belongs to. */
 export interface ExchangeOwner extends BodyOwner {
   resolve(response: Response): void
-  /** @param reason what the promise of `fetch()` is rejected with */
+  /** @param reason what the promise of `fetch()` rejects with */
   reject(reason: unknown): void
-  /** The request has been redirected: sends it to its new URL. */
+  /** The request was redirected: sends it to its new URL. */
   send(): void
 }
 
@@ -52,13 +52,13 @@ export class Exchange implements DispatchHandler {
   readonly #fetching: ExchangeOwner
   readonly #request: FetchRequest
   #state: State = 'waiting'
-  /** Null until the call has begun. */
+  /** Null until the call has started. */
   #controller: DispatchController | null = null
-  /** Null before the response, and where it has none. */
+  /** Null before the response, and if it has no body. */
   #body: ResponseBody | null = null
-  /** The whole request was sent. Not every dispatcher reports it. */
+  /** Whether the whole request was sent. Not every dispatcher reports that. */
   #isSent: boolean
-  /** Bytes of a dropped body that have come. */
+  /** How many bytes of a dropped body have arrived. */
   #dropped = 0
 
   constructor(fetching: ExchangeOwner, request: FetchRequest) {
@@ -170,7 +170,7 @@ export class Exchange implements DispatchHandler {
     if (this.#state === 'left') this.#controller?.abort(new RequestAbortedError())
   }
 
-  /** The caller's signal has fired; the fetch has told its caller. @param reason any value */
+  /** The caller's signal has fired; the fetch has already told its caller. @param reason any value */
   abort(reason: unknown): void {
     this.#state = 'done'
     this.#body?.fail(reason)
@@ -213,7 +213,7 @@ export class Exchange implements DispatchHandler {
     if (isOpaque) controller.abort(new RequestAbortedError())
   }
 
-  /** Undefined when the response was refused. */
+  /** Undefined if the response was refused. */
   #toBody(controller: DispatchController, headers: IncomingHttpHeaders): ResponseBody | undefined {
     const isCoded = headers['content-encoding'] !== undefined
     const expected = isCoded ? -1 : Number(headers['content-length'] ?? -1)
@@ -230,7 +230,8 @@ export class Exchange implements DispatchHandler {
   }
 
   /**
-   * Interceptors may decode by themselves, and their controller may have no limit: then the dispatcher's limit counts.
+   * Interceptors may decode the body themselves, and their controller may have no limit: then the dispatcher's limit
+   * applies.
    */
   #toMaxSize({ maxResponseSize }: DispatchController): number {
     const { dispatcher } = this.#request
@@ -238,7 +239,7 @@ export class Exchange implements DispatchHandler {
     return dispatcher instanceof Dispatcher ? dispatcher.maxResponseSize : -1
   }
 
-  /** Subresource Integrity: the whole body is checked before any of it is handed out. */
+  /** Subresource Integrity: the whole body is checked before any of it is passed on. */
   #verify(result: ResponseResult, metadata: string): void {
     const integrity = parseIntegrity(metadata)
     const body = this.#body
@@ -269,7 +270,7 @@ export class Exchange implements DispatchHandler {
     this.#fetching.send()
   }
 
-  /** Fetch doesn't accept the response. */
+  /** Fetch refuses the response. */
   #refuse(error: Error): void {
     const controller = this.#controller
     this.#fail(error)
@@ -284,27 +285,27 @@ export class Exchange implements DispatchHandler {
   }
 }
 
-/** Whether it is a MockAgent that is active. */
+/** Whether it is an active MockAgent. */
 function isMocking(dispatcher: object): boolean {
   return Reflect.get(dispatcher, 'isMockActive') === true
 }
 
 /**
- * A mock gets the form itself, as from undici's fetch. A request that no mock takes has the encoded form: a MockAgent
- * of undici 8, and the one of `dodici/undici`, find it by this name.
+ * A mock gets the form itself, as from undici's fetch. A request that no mock handles has the encoded form: undici
+ * 8's MockAgent, and the one in `dodici/undici`, find it under this name.
  */
 function toMocked(options: DispatchOptions, form: FormDataLike): DispatchOptions {
   const mocked = { ...options, body: form, __mockAgentBodyForDispatch: options.body }
   return mocked
 }
 
-/** The values of all `content-encoding` fields: the object of headers has only the first. */
+/** The values of all `content-encoding` fields: the headers object has only the first. */
 function toContentEncoding(controller: DispatchController, headers: IncomingHttpHeaders): string {
   const raw = toRawHeaders(controller.rawHeaders ?? headers)
   return raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'content-encoding').join(',')
 }
 
-/** Fetch, "opaque filtered response": the caller may see nothing of it. */
+/** Fetch, "opaque filtered response": the caller must not see any of it. */
 const OPAQUE: ResponseResult = Object.freeze({
   type: 'opaque',
   url: '',
@@ -315,7 +316,7 @@ const OPAQUE: ResponseResult = Object.freeze({
   controller: null,
 })
 
-/** An Error for a dispatcher: the reason of a signal may be any value. */
+/** An Error for a dispatcher: a signal's reason may be any value. */
 function toAbortError(reason: unknown): Error {
   return isError(reason) ? reason : new RequestAbortedError('The fetch was aborted', { cause: reason })
 }

@@ -1,5 +1,5 @@
 /**
- * The body of a fetch: the standard's BodyInit → a body that a dispatcher takes.
+ * The body of a fetch: converts the standard's BodyInit to a body that a dispatcher accepts.
  *
  * @module
  */
@@ -14,15 +14,15 @@ import { ByteStream } from './byte-stream.ts'
 
 /** The body of a request (Fetch, "body"). */
 export interface FetchBody {
-  /** The body that is dispatched. */
+  /** The body to dispatch. */
   readonly content: RequestBody
-  /** Bytes of it; null where that is known only at the end. */
+  /** Its length in bytes; null if that is only known at the end. */
   readonly length: number | null
-  /** The form that the body was made of: mocks match and show it, as undici's do. Null for any other body. */
+  /** The form that the body was created from: mocks match and show it, as undici's do. Null for any other body. */
   readonly form: FormDataLike | null
   /** Whether it has a source: only then can a redirect, or another connection, send it again. */
   readonly hasSource: boolean
-  /** Null where the content has no type, or where the dispatcher determines it. */
+  /** Null if the content has no type, or if the dispatcher determines it. */
   readonly contentType: string | null
 }
 
@@ -31,7 +31,7 @@ export function toStreaming(content: RequestBody): FetchBody {
   return { content, length: null, form: null, hasSource: false, contentType: null }
 }
 
-/** What a body of a known length is made of. */
+/** The source of a body with a known length. */
 type Sourced = string | Uint8Array | BlobLike
 
 function toSourced(
@@ -42,7 +42,7 @@ function toSourced(
   return { content, length: toLength(content), form, hasSource: true, contentType }
 }
 
-/** A body of bytes that are all there. */
+/** A body of bytes that are available. */
 export function toBytesBody(bytes: Uint8Array): FetchBody {
   return toSourced(bytes, null)
 }
@@ -54,7 +54,7 @@ function toLength(content: Sourced): number {
 
 const FORM_TYPE = 'application/x-www-form-urlencoded;charset=UTF-8'
 
-/** A copy of the bytes: the caller may change its own later. Null for an object without bytes. */
+/** A copy of the bytes, because the caller may change the original later. Null for an object without bytes. */
 function copyBytes(body: object): Uint8Array | null {
   if (ArrayBuffer.isView(body)) {
     return new Uint8Array(body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength))
@@ -77,8 +77,8 @@ function toStream(body: ReadableStreamLike): FetchBody {
 }
 
 /**
- * Encodes a form now, once for all redirects, into a body that foreign dispatchers take as well. A file that isn't
- * Node's own Blob can be read only by Dodici's dispatchers.
+ * Encodes a form now, once for all redirects, as a body that other packages' dispatchers accept, too. Only Dodici's
+ * dispatchers can read a file that isn't Node's own Blob.
  */
 function toForm(body: FormDataLike): FetchBody {
   const { parts, contentType } = toMultipart(body)
@@ -92,7 +92,7 @@ function toForm(body: FormDataLike): FetchBody {
  * Extracts a body (Fetch, "extract a body").
  *
  * @param body anything but null and undefined
- * @throws TypeError for a stream that was read from, or is locked
+ * @throws TypeError for a stream that is locked, or was read from
  */
 export function toFetchBody(body: unknown): FetchBody {
   if (typeof body === 'string') return toSourced(body, 'text/plain;charset=UTF-8')

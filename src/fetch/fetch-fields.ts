@@ -15,23 +15,23 @@ import type { FetchBody } from './fetch-body.ts'
 import type { FetchRequest } from './fetch-request.ts'
 import { isTrustworthyOrigin } from './referrer.ts'
 
-/** A value that needs no further check: no white space around it, and only visible ASCII and spaces in it. */
+/** A value that needs no further check: it contains only visible ASCII and inner spaces. */
 const PLAIN_VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** `default User-Agent value`: implementation-defined. */
 const USER_AGENT = 'dodici'
 
-/** As in Node's fetch: without TLS, old middleboxes are known to break newer codings. */
+/** As in Node's fetch: without TLS, old middleboxes break newer codings. */
 const PLAIN_CODINGS = 'gzip, deflate'
 
-/** A caller that sends one of these has a copy of the response already (Fetch, "HTTP-network-or-cache fetch"). */
+/** A caller that sends one of these already has a copy of the response (Fetch, "HTTP-network-or-cache fetch"). */
 const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
 
 /**
- * The caller's fields, in the form of the wire. Plain objects are read here. An object with an unusual name or value,
- * and all other forms, are left to Node's own `Headers`, which checks them as the standard demands.
+ * The caller's fields, in wire form. Plain objects are read here. Objects with an unusual name or value, and all
+ * other forms, are left to Node's own `Headers`, which checks them as the standard requires.
  *
- * @param headers what `new Headers()` takes; undefined is no fields
+ * @param headers what `new Headers()` accepts; undefined: no fields
  * @throws TypeError as `Headers` does
  */
 export function toFields(headers: unknown): WireHeaders {
@@ -45,7 +45,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return Object.getPrototypeOf(value) === Object.prototype
 }
 
-/** Null where a name or a value needs a closer check. */
+/** Null if a name or a value needs a closer check. */
 function readPlainFields(headers: Record<string, unknown>): WireHeaders | null {
   if (Object.getOwnPropertySymbols(headers).length > 0) return null
   const fields: WireHeaders = []
@@ -64,14 +64,14 @@ function readPlainFields(headers: Record<string, unknown>): WireHeaders | null {
   return fields
 }
 
-/** Whether `toFieldName()` takes it without an error. */
+/** Whether `toFieldName()` accepts it without an error. */
 function isName(name: string): boolean {
   return /^[\w-]+$/.test(name)
 }
 
 /**
- * The names that the caller doesn't write in lower case, in the caller's spelling: HTTP/1.1 sends them so. A Headers
- * or a Request doesn't keep them.
+ * The names that the caller hasn't written in lower case, in the caller's spelling, for HTTP/1.1. A Headers or a
+ * Request doesn't keep them.
  *
  * @returns null for none
  */
@@ -101,7 +101,7 @@ function toNormalFields(headers: unknown): WireHeaders {
   return fields
 }
 
-/** @throws TypeError as `Headers` does, without the name or the value in quotes: it may be an `authorization` */
+/** @throws TypeError as `Headers` does, but without the name or the value, which may be an `authorization` */
 function toHeaders(headers: unknown): Headers {
   try {
     return new Headers(headers as ConstructorParameters<typeof Headers>[0])
@@ -111,12 +111,12 @@ function toHeaders(headers: unknown): Headers {
   }
 }
 
-/** The header fields of a request as undici's fetch dispatches them: interceptors spread them, and look for names. */
+/** A request's header fields as undici's fetch dispatches them: interceptors spread them, and look up names. */
 export type DispatchedFields = Record<string, string | string[]>
 
 /**
  * All fields of one request: the caller's, and those that the standard appends, in undici's order. The referrer must
- * have been determined before. A new object.
+ * have been determined before. Returns a new object.
  */
 export function toDispatchedFields(request: FetchRequest): DispatchedFields {
   const { fields, url, method, body, referrer, client, mode, cache, spellings } = request
@@ -141,7 +141,9 @@ export function toDispatchedFields(request: FetchRequest): DispatchedFields {
   return spellings === null ? headers : toRespelled(headers, spellings)
 }
 
-/** `set-cookie` alone comes as several fields, since it can't be joined (RFC 9110 §5.3): then its value is a list. */
+/**
+ * Only `set-cookie` consists of several fields, because it can't be joined (RFC 9110 §5.3): then its value is a list.
+ */
 function toObject(fields: WireHeaders): DispatchedFields {
   const headers: DispatchedFields = {}
   for (let i = 0; i < fields.length; i += 2) {
@@ -170,7 +172,7 @@ function toLength(method: string, body: FetchBody | null): number | null {
   return body.length
 }
 
-/** Fetch, "append a request `Origin` header": only where the origin of the client was set. */
+/** Fetch, "append a request `Origin` header": only if the client's origin was set. */
 function addOrigin(headers: DispatchedFields, request: FetchRequest, client: URL): void {
   const { method, referrerPolicy, isTainted, url } = request
   if (isTainted) {

@@ -1,5 +1,5 @@
 /**
- * One fetch: from its call to the end of its response's body.
+ * One fetch, from its call to the end of its response body.
  *
  * @module
  */
@@ -21,31 +21,31 @@ import { lookAhead } from './look-ahead.ts'
 import { toNetworkError } from './network-error.ts'
 
 /**
- * The object that has the signal. A Request is kept for it: the signal of undici's Request follows the caller's signal
- * only as long as the Request isn't collected.
+ * The object that has the signal. A Request is kept for it, because the signal of undici's Request follows the
+ * caller's signal only until the Request is garbage-collected.
  */
 export interface SignalOwner {
   readonly signal: AbortSignal
 }
 
-/** Settles the promise of `fetch()`, once, and listens to the caller's signal until the body is done. */
+/** Settles the promise of `fetch()`, once, and listens to the caller's signal until the body is finished. */
 export class FetchOperation implements ExchangeOwner {
   readonly #request: FetchRequest
-  /** Null without a signal, and once it doesn't matter any more. */
+  /** Null without a signal, and once it no longer matters. */
   #signalOwner: SignalOwner | null
-  /** What listens to the signal; null while nothing does. */
+  /** The signal's listener; null if there is none. */
   #onAbort: (() => void) | null = null
   /**
-   * Null once one of the two was called: each keeps the promise, and the promise keeps the Response, which could never
-   * be collected then.
+   * Null once one of the two was called: each keeps the promise, and the promise keeps the Response, which could then
+   * never be garbage-collected.
    */
   #resolve: ((response: Response | Promise<never>) => void) | null
   #reject: ((reason: unknown) => void) | null
-  /** Null where the dispatcher has the caller's context for all that comes, and no signal may fire in another one. */
+  /** Null if the dispatcher uses the caller's context for everything, and no signal can fire in another one. */
   readonly #context: CallerContext | null
-  /** The current one; null before the first, and when nothing is left to be aborted. */
+  /** The current one; null before the first one, and when there is nothing left to abort. */
   #exchange: Exchange | null = null
-  /** The exchange before a redirect, while its body may still come. Null for none. */
+  /** The exchange before a redirect, while its body may still arrive. Null for none. */
   #left: Exchange | null = null
 
   constructor(
@@ -62,12 +62,12 @@ export class FetchOperation implements ExchangeOwner {
     this.#context = isCovered ? null : new CallerContext()
   }
 
-  /** Begins, unless the signal has fired already. */
+  /** Starts, unless the signal has already fired. */
   start(): void {
     if (this.#listen()) this.send()
   }
 
-  /** Begins with the stream of a Request as body, which is read ahead first: see `lookAhead()`. */
+  /** Starts with a Request's stream as the body, which is read ahead first: see `lookAhead()`. */
   startWith(stream: ReadableStreamLike): void {
     // The signal is kept in a constant: once it has fired, the operation gives it up.
     const signal = this.#signalOwner?.signal ?? null
@@ -85,7 +85,7 @@ export class FetchOperation implements ExchangeOwner {
     )
   }
 
-  /** False when the signal has fired already. */
+  /** Returns false if the signal has already fired. */
   #listen(): boolean {
     const signal = this.#signalOwner?.signal ?? null
     if (signal === null) return true
@@ -99,7 +99,7 @@ export class FetchOperation implements ExchangeOwner {
     return true
   }
 
-  /** Sends the request to its current URL, in the context of the caller. */
+  /** Sends the request to its current URL, in the caller's context. */
   send(): void {
     if (this.#context === null) this.#send()
     else this.#context.runInAsyncScope(this.#send, this)
@@ -144,7 +144,7 @@ export class FetchOperation implements ExchangeOwner {
     this.reject(toNetworkError(cause))
   }
 
-  /** The body is done: the signal has nothing left to end. */
+  /** The body is finished: the signal has nothing left to abort. */
   onBodyDone(): void {
     this.#exchange = null
     this.#left?.drop()

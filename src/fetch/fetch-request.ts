@@ -11,7 +11,7 @@ import type { FetchBody } from './fetch-body.ts'
 import type { FetchUrl } from './fetch-url.ts'
 import { toReferrerField } from './referrer.ts'
 
-/** Members of a request that a plain call doesn't use. The names are the Fetch standard's. */
+/** Members of a request that a plain call doesn't use, with the Fetch standard's names. */
 export interface RareMembers {
   readonly mode: string
   readonly cache: string
@@ -23,7 +23,7 @@ export interface RareMembers {
 
 /** The request of one fetch over all its redirects, which change it. */
 export class FetchRequest {
-  /** The current one. */
+  /** The current URL. */
   url: FetchUrl
   method: string
   fields: WireHeaders
@@ -37,16 +37,18 @@ export class FetchRequest {
   referrer: string
   referrerPolicy: string
   readonly client: URL | null
-  /** Names of the caller's fields that aren't in lower case, in the caller's spelling; null for none. */
+  /** Names in the caller's fields that aren't in lower case, in the caller's spelling; null for none. */
   spellings: readonly string[] | null = null
-  /** The header section of the redirect that led to the current URL; null: none did. */
+  /** The header section of the redirect that led to the current URL; null if none did. */
   redirectedBy: IncomingHttpHeaders | null = null
   /** How many redirects were followed. */
   redirectCount = 0
-  /** A redirect has led to another origin than the first one's (Fetch, "response tainting" other than `basic`). */
+  /**
+   * Whether a redirect has led to an origin other than the first one (Fetch, "response tainting" other than `basic`).
+   */
   isTainted = false
 
-  /** @param client the base of relative URLs, where one was set: its origin is the request's */
+  /** @param client the base for relative URLs, if one was set: its origin is the request's */
   constructor(
     url: FetchUrl,
     method: string,
@@ -72,10 +74,10 @@ export class FetchRequest {
   }
 
   /**
-   * Fetch, "main fetch": replaces the referrer by the part that the policy allows for the current URL. A later redirect
-   * whose policy allows more can't bring the rest back.
+   * Fetch, "main fetch": replaces the referrer with the part that the policy allows for the current URL. A later
+   * redirect with a policy that allows more can't restore the rest.
    *
-   * @throws TypeError when the referrer is no URL
+   * @throws TypeError if the referrer isn't a URL
    */
   determineReferrer(): void {
     const { referrer, referrerPolicy, url } = this

@@ -1,5 +1,5 @@
 /**
- * URLs as fetch reads them.
+ * URLs as the Fetch standard treats them.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { withoutSecrets } from '../core/validate.ts'
 import { isError } from '../errors/errors.ts'
 
-/** Where undici's `setGlobalOrigin()` notes the base of relative URLs: Node's own fetch reads it there as well. */
+/** Where undici's `setGlobalOrigin()` stores the base for relative URLs. Node's own fetch reads it there, too. */
 const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
 
 /** Fetch, "bad port": ports of services that don't speak HTTP. */
@@ -20,25 +20,25 @@ const BAD_PORTS: ReadonlySet<string> = new Set([
   ...['6566', '6665', '6666', '6667', '6668', '6669', '6679', '6697', '10080'],
 ])
 
-/** An http: or https: URL in the parts that a request needs. */
+/** An http: or https: URL, split into the parts that a request needs. */
 export interface FetchUrl {
   /**
-   * Scheme, host and port, as `URL.origin` has them. A redirect's URL may have credentials: then they are here, too,
-   * and the redirect isn't followed.
+   * Scheme, host and port, as in `URL.origin`. A redirect's URL may contain credentials: then they are here, too, and
+   * the redirect isn't followed.
    */
   readonly origin: string
   /** Path and query. An empty query keeps its question mark. */
   readonly path: string
 }
 
-/** The base of relative URLs; undefined where none was set. */
+/** The base for relative URLs; undefined if none was set. */
 export function readBase(): URL | undefined {
   // Reflect.get() would take a tenth of a microsecond.
   const base = (globalThis as Record<symbol, unknown>)[GLOBAL_ORIGIN]
   return base instanceof URL ? base : undefined
 }
 
-/** By code: 1 for the characters that a URL's path and its query have as they are. */
+/** By character code: 1 for characters that a URL's path and query contain unchanged. */
 const IS_PLAIN = Uint8Array.from({ length: 128 }, (_none, code) =>
   /[\w\-.~!$&()*+,;=:/?]/.test(String.fromCharCode(code)) ? 1 : 0,
 )
@@ -46,12 +46,12 @@ const SLASH = 0x2f
 const DOT = 0x2e
 
 /**
- * The last origin that was parsed, as `URL.origin` has it: most processes talk to few. Empty for none. What follows it
- * in another text can't change it, since that begins with a slash.
+ * The last origin that was parsed, as in `URL.origin`: most processes use few origins. Empty for none. What follows
+ * the origin in another text can't change it, because it begins with a slash.
  */
 let lastOrigin = ''
 
-/** Whether a text is its own serialization, as can be told without parsing it. */
+/** Whether a text is its own serialization, as far as can be told without parsing it. */
 function isSerialized(text: string): boolean {
   const { length } = lastOrigin
   if (length === 0 || !text.startsWith(lastOrigin) || text.charCodeAt(length) !== SLASH) return false
@@ -66,9 +66,9 @@ function isSerialized(text: string): boolean {
 }
 
 /**
- * The URL of `fetch()`, serialized.
+ * The serialized URL for `fetch()`.
  *
- * @param base of relative URLs; undefined for none
+ * @param base the base for relative URLs; undefined for none
  * @throws TypeError for a text that isn't a URL, and for a URL with credentials
  */
 export function toHref(text: string, base: URL | undefined): string {

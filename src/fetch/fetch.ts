@@ -106,7 +106,7 @@ function toRequestSignal(base: RequestLike | null): SignalOwner | null {
   return base === null || toSignalOwner(base.signal) === null ? null : base
 }
 
-/** The body of the Request that is fetched; null for none. @throws TypeError for one that was used */
+/** The body of the fetched Request; null for none. @throws TypeError if it was used */
 function toRequestStream(base: RequestLike | null, method: string): ReadableStreamLike | null {
   const body = base?.body ?? null
   if (base === null || body === null) return null
@@ -118,7 +118,7 @@ function toRequestStream(base: RequestLike | null, method: string): ReadableStre
   return body
 }
 
-/** Not over HTTP: `data:` and `blob:` are Node's to read. */
+/** For URLs that aren't HTTP: Node's fetch reads `data:` and `blob:`. */
 function fetchElsewhere(href: string, input: unknown, init: InitMembers): Promise<Response> {
   const scheme = href.slice(0, href.indexOf(':') + 1)
   if ((scheme === 'data:' || scheme === 'blob:') && builtinFetch !== undefined) {

@@ -1,33 +1,34 @@
 /**
- * Subresource Integrity, https://www.w3.org/TR/sri-2/: whether a body is the one whose hash was given.
+ * Subresource Integrity, https://www.w3.org/TR/sri-2/: whether a body has the given hash.
  *
  * @module
  */
 
 import { loadCrypto } from '../core/builtin.ts'
 
-/** The algorithms of the standard, the weakest first. */
+/** The standard's algorithms, the weakest first. */
 const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const
 const NAMES: readonly string[] = ALGORITHMS
 
 /** A hash algorithm of the standard. */
 export type IntegrityAlgorithm = (typeof ALGORITHMS)[number]
 
-/** The demand of an `integrity`: one of the hashes of the strongest algorithm that it names. */
+/** What an `integrity` requires: one of its hashes with the strongest algorithm. */
 export interface Integrity {
   readonly algorithm: IntegrityAlgorithm
   /**
-   * In base64 without padding. An entry without a hash is an empty string here, which no body has. Never an empty list.
+   * In base64 without padding. An entry without a hash is an empty string here, which no body has. Never an empty
+   * list.
    */
   readonly digests: readonly string[]
 }
 
 /**
- * Parses `metadata`, the value of an `integrity`: entries `algorithm-base64?options` between whitespace.
- * Algorithms are case-insensitive; the options are ignored, as the standard says; base64url and missing padding are
- * taken too, as browsers do.
+ * Parses `metadata`, the value of an `integrity`: entries `algorithm-base64?options` between whitespace. Algorithms
+ * are case-insensitive; options are ignored, as the standard says; base64url and missing padding are accepted, as in
+ * browsers.
  *
- * Null: nothing is demanded, since the value is empty or has no entry with a known algorithm.
+ * Null: nothing is required, because the value is empty or has no entry with a known algorithm.
  */
 export function parseIntegrity(metadata: string): Integrity | null {
   let strongest = -1
@@ -46,14 +47,12 @@ export function parseIntegrity(metadata: string): Integrity | null {
   return algorithm === undefined ? null : { algorithm, digests }
 }
 
-/**
- * Whether the bytes have one of the hashes. They are those of the whole body, after its content codings were undone.
- */
+/** Whether the bytes have one of the hashes. They are the whole body, after its content codings were decoded. */
 export function matchesIntegrity(bytes: Uint8Array, integrity: Integrity): boolean {
   return integrity.digests.includes(toPlainBase64(loadCrypto().hash(integrity.algorithm, bytes, 'base64')))
 }
 
-/** Base64 without padding, also of base64url. */
+/** Base64 without padding, also from base64url. */
 function toPlainBase64(value: string): string {
   return value
     .replace(/={1,2}$/, '')

@@ -1,5 +1,5 @@
 /**
- * The body of a Request, which offers only a stream of it.
+ * The body of a Request, which is only available as a stream.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { ByteStream, checkChunk } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
 import { toBytesBody, toStreaming } from './fetch-body.ts'
 
-/** At most this much is read ahead, even if more is in memory. Bytes. */
+/** How many bytes are read ahead at most, even if more are in memory. */
 const MAX_HELD = 8_388_608
 
 /**
@@ -26,11 +26,11 @@ const MAX_TURNS = 2
 const LATE = Symbol('late')
 
 /**
- * A Request keeps the source of its body to itself. But what was made of a string, of bytes, of a form or a Blob in
- * memory is all there, so it is read before anything is sent: then its length can be announced, and a redirect or
- * another connection can send it again. What isn't there at once is sent as it comes.
+ * A Request doesn't reveal the source of its body. But a body from a string, from bytes, or from a form or a Blob in
+ * memory is available at once, so it is read before anything is sent: then its length can be announced, and a
+ * redirect or another connection can send it again. Any other body is sent as it arrives.
  *
- * @throws the stream's own error, and TypeError for a chunk that is no Uint8Array
+ * @throws the stream's own error, and TypeError for a chunk that isn't a Uint8Array
  */
 export async function lookAhead(stream: ReadableStreamLike): Promise<FetchBody> {
   const isOfBytes = isByteStream(stream)
@@ -57,7 +57,7 @@ function toRest(rest: ReadAhead): FetchBody {
   return toStreaming(new ByteStream(rest))
 }
 
-/** A body in memory has a byte stream. Any other kind of stream is the caller's own, and has no source. */
+/** A body in memory has a byte stream. Any other kind of stream is the caller's own, and can't be repeated. */
 function isByteStream(stream: ReadableStreamLike): boolean {
   try {
     const reader = Reflect.apply(stream.getReader, stream, [{ mode: 'byob' }]) as { releaseLock?(): void }
@@ -80,9 +80,9 @@ function nextTurn(): Promise<typeof LATE> {
   return new Promise((resolve) => originalSetImmediate(resolve, LATE))
 }
 
-/** A stream whose first pieces were read already. */
+/** A stream whose first pieces were already read. */
 class ReadAhead implements ReadableStreamLike {
-  /** Taken from the front, by an iterator: `shift()` of a long list copies it. */
+  /** Read from the front with an iterator, because `shift()` copies a long list. */
   readonly #held: Iterator<Uint8Array>
   readonly #reader: StreamReader
   /** Null for none. */

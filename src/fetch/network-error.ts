@@ -1,5 +1,5 @@
 /**
- * The error that the promise of a failed fetch is rejected with.
+ * The error that the promise of a failed fetch rejects with.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { isDomException } from '../errors/errors.ts'
 
 /**
- * A network error (Fetch): always a TypeError, whose `cause` is the error itself. An AbortError of a body is passed on
+ * A network error (Fetch): always a TypeError, whose `cause` is the error itself. A body's AbortError is passed on
  * unchanged.
  */
 export function toNetworkError(cause: Error): Error {

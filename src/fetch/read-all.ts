@@ -1,5 +1,5 @@
 /**
- * A web stream → all its bytes.
+ * Reads all bytes of a web stream.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { KeptPieces } from '../core/kept-pieces.ts'
 
 /**
  * Reads a stream to its end; it stays locked.
- * @throws TypeError for a chunk that is no Uint8Array, and the stream's own error
+ * @throws TypeError for a chunk that isn't a Uint8Array, and the stream's own error
  */
 export async function readAll(stream: ReadableStream<unknown>): Promise<Buffer> {
   const reader = stream.getReader()

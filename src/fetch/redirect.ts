@@ -14,7 +14,7 @@ import { toRedirectPolicy } from './referrer.ts'
 /** Fetch: with more redirects than this, the fetch fails. */
 const MAX_REDIRECTS = 20
 
-/** Fetch, "request-body-header name": these fields describe a body that is dropped. */
+/** Fetch, "request-body-header name": these fields describe a body that was dropped. */
 const BODY_FIELDS = [
   'content-encoding',
   'content-language',
@@ -23,7 +23,7 @@ const BODY_FIELDS = [
   'content-length',
 ]
 
-/** Fields that were meant for one origin aren't sent to another. */
+/** Fields for one origin that aren't sent to another origin. */
 const ORIGIN_FIELDS = ['authorization', 'proxy-authorization', 'cookie', 'host']
 
 /** Whether a status is a redirect status (Fetch). */
@@ -32,10 +32,10 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * Changes a request so that it goes where the redirect leads.
+ * Changes a request so that it goes to the redirect's target.
  *
  * @param location the value of the response's `location`
- * @returns what is wrong with the redirect (a network error); null when the request is ready to be sent again
+ * @returns what is wrong with the redirect (a network error); null if the request is ready to be sent again
  */
 export function redirectRequest(
   request: FetchRequest,
@@ -68,7 +68,7 @@ export function redirectRequest(
   return null
 }
 
-/** @returns null when the redirect is allowed */
+/** @returns null if the redirect is allowed */
 function checkTarget({ mode, body, url }: FetchRequest, status: number, target: FetchUrl): Error | null {
   if (target.origin.includes('@')) return new Error('a redirect to a URL with credentials is not followed')
   // A body without a source was read already: it can't be sent again.
@@ -91,7 +91,7 @@ function toTarget(location: string, current: FetchUrl): FetchUrl | Error {
   return splitUrl(url.href)
 }
 
-/** Some servers send UTF-8 as it is, and browsers follow. */
+/** Some servers send unescaped UTF-8, and browsers follow such redirects. */
 function toUnicode(location: string): string {
   return /^[\x20-\x7e]*$/.test(location) ? location : Buffer.from(location, 'latin1').toString()
 }
@@ -101,7 +101,7 @@ function isWithoutBody(status: number, method: string): boolean {
   return method === 'POST' && (status === 301 || status === 302)
 }
 
-/** The fields without those of some names. A new list: a dispatcher may keep the one that it was given. */
+/** The fields without those with some names. A new list, because a dispatcher may have kept the one it got. */
 function without({ fields }: FetchRequest, names: readonly string[]): string[] {
   const left = fields.slice()
   for (const name of names) deleteField(left, name)

@@ -16,20 +16,20 @@ const POLICIES: ReadonlySet<string> = new Set([
   'unsafe-url',
 ])
 
-/** The longest URL that is sent as a `referer`, in characters: of a longer one only the origin is sent. */
+/** The longest URL that is sent as a `referer`, in characters: for longer ones, only the origin is sent. */
 const MAX_LENGTH = 4096
 
-/** Fetch's local schemes: a URL of one of them is no referrer. */
+/** Fetch's local schemes: URLs with them are never a referrer. */
 const LOCAL_SCHEMES: ReadonlySet<string> = new Set(['about:', 'blob:', 'data:'])
 
 /**
  * The `referer` of a request (Referrer Policy §8.3), without credentials and fragment; null for none.
  *
- * @param referrer What `Request.referrer` gives: an absolute URL; or `''` or `'about:client'`, which are none,
- *   for in Node no document has made the request.
- * @param policy One of the eight policies. `''`, and what is none of them, is strict-origin-when-cross-origin.
- * @param url Where this request goes: after a redirect the new place.
- * @throws TypeError when `referrer` is no URL.
+ * @param referrer the value of `Request.referrer`: an absolute URL, or `''` or `'about:client'`, which mean none,
+ *   because in Node no document has made the request
+ * @param policy one of the eight policies. `''` and unknown ones mean strict-origin-when-cross-origin.
+ * @param url the URL of this request: after a redirect, the new one
+ * @throws TypeError if `referrer` isn't a URL
  */
 export function toReferrerField(referrer: string, policy: string, url: URL): string | null {
   if (referrer === '' || policy === 'no-referrer') return null
@@ -60,10 +60,10 @@ export function toReferrerField(referrer: string, policy: string, url: URL): str
 }
 
 /**
- * The policy after a redirect (Referrer Policy §8.2): the last known one of its `referrer-policy` field, which may list
- * newer ones behind those that everybody knows; `current` where there is none.
+ * The policy after a redirect (Referrer Policy §8.2): the last known one in its `referrer-policy` field, which may
+ * list newer ones after widely known ones; `current` if there is none.
  *
- * @param field The field's value, several fields joined by commas; null where the redirect has none.
+ * @param field the field's value, several fields joined by commas; null if the redirect has none
  */
 export function toRedirectPolicy(field: string | null, current: string): string {
   if (field === null) return current
@@ -76,7 +76,7 @@ function toWhole(stripped: URL): string {
   return href.length > MAX_LENGTH ? toOrigin(stripped) : href
 }
 
-/** The URL without path and query: it ends with a slash, as the standard has it. */
+/** The URL without path and query: it ends with a slash, as the standard requires. */
 function toOrigin(stripped: URL): string {
   const origin = new URL(stripped)
   origin.pathname = ''
@@ -84,21 +84,21 @@ function toOrigin(stripped: URL): string {
   return origin.href
 }
 
-/** Secure Contexts §3.1, of a URL that isn't of a local scheme. */
+/** Secure Contexts §3.1, for a URL without a local scheme. */
 function isPotentiallyTrustworthy({ protocol, origin }: URL): boolean {
   return protocol === 'wss:' || protocol === 'file:' || isTrustworthyOrigin(origin)
 }
 
 /**
- * What the URL parser has made is canonical: an IPv4 address has four decimal parts, an IPv6 address is as short as it
- * gets.
+ * URLs from the URL parser are canonical: an IPv4 address has four decimal parts, an IPv6 address is as short as
+ * possible.
  */
 const LOOPBACK = /^http:\/\/(?:\[::1\]|127(?:\.\d+){3}|(?:[^:]*\.)?localhost\.?)(?::\d+)?$/
 
 /**
- * Secure Contexts §3.1, of an origin of http: or https:.
+ * Secure Contexts §3.1, for an http: or https: origin.
  *
- * @param origin as `URL.origin` has it
+ * @param origin as in `URL.origin`
  */
 export function isTrustworthyOrigin(origin: string): boolean {
   return origin.startsWith('https:') || LOOPBACK.test(origin)

@@ -1,5 +1,5 @@
 /**
- * The arguments of `fetch()` → the request that is fetched.
+ * Converts the arguments of `fetch()` to the request that is fetched.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import { toFields } from './fetch-fields.ts'
 import type { SignalOwner } from './fetch-operation.ts'
 import type { RareMembers } from './fetch-request.ts'
 
-/** `RequestInit` of the Fetch standard, with undici's `dispatcher`: a caller in JavaScript may give anything. */
+/** The Fetch standard's `RequestInit`, with undici's `dispatcher`: a JavaScript caller may pass anything. */
 export type UncheckedInit = Readonly<Record<string, unknown>>
 
-/** All of its members, each read once: a getter may say something else the next time. */
+/** All its members, each read only once: a getter may return something else the next time. */
 export type InitMembers = Readonly<Partial<ReturnType<typeof readInit>>>
 
-/** In the order of Web IDL. */
+/** Reads the members in Web IDL's order. */
 export function readInit(init: UncheckedInit) {
   return {
     body: init.body,
@@ -45,7 +45,7 @@ export function readInit(init: UncheckedInit) {
   }
 }
 
-/** The members of a call without an init. */
+/** The members for a call without an init. */
 export const NO_INIT: InitMembers = Object.freeze(readInit({}))
 
 /** The rare members of a plain call. */
@@ -57,7 +57,7 @@ const PLAIN: RareMembers = Object.freeze({
   referrerPolicy: '',
 })
 
-/** Fetch, "normalize a method": no other is changed. */
+/** Fetch, "normalize a method": no other methods are changed. */
 const NORMALIZED: ReadonlyMap<string, string> = new Map(
   ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'].map((method) => [method, method]),
 )
@@ -65,7 +65,7 @@ const NORMALIZED: ReadonlyMap<string, string> = new Map(
 /** Fetch, "forbidden method". */
 const FORBIDDEN: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
-/** The values that Request takes: the errors of Request name only the value, not what is accepted. */
+/** The values that Request accepts: Request's own errors name only the value, not what is accepted. */
 const ENUMS: readonly (readonly [name: string, accepted: readonly string[]])[] = [
   ['cache', ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached']],
   ['credentials', ['omit', 'same-origin', 'include']],
@@ -92,13 +92,16 @@ export function checkInit(init: unknown): asserts init is UncheckedInit | null |
   throw new TypeError(`Invalid fetch init: got ${showKind(init)}, expected an object`)
 }
 
-/** A string, as Web IDL makes it of anything. @throws TypeError for a symbol, and what the value's own code throws */
+/**
+ * A string, converted from any value as Web IDL does. @throws TypeError for a symbol, and what the value's own code
+ * throws
+ */
 export function toText(name: string, given: unknown): string {
   if (typeof given === 'symbol') throw new TypeError(`Invalid ${name}: got ${show(given)}, expected a string`)
   return `${given}`
 }
 
-/** Whether it is a Request: Node's own, or one of the same kind, such as undici's. */
+/** Whether it is a Request: Node's own, or a similar one, such as undici's. */
 export function isRequest(input: unknown): input is RequestLike {
   if (typeof input !== 'object' || input === null || input instanceof URL) return false
   return Reflect.get(input, Symbol.toStringTag) === 'Request' && 'url' in input && 'bodyUsed' in input
@@ -128,7 +131,7 @@ export function toSignalOwner(given: unknown): SignalOwner | null {
   throw new TypeError(`Invalid signal: got ${show(given)}, expected an AbortSignal`)
 }
 
-/** A signal of another realm, or of a polyfill, is accepted as well. */
+/** A signal from another realm, or from a polyfill, is accepted, too. */
 function isSignal(given: unknown): given is AbortSignal {
   if (given instanceof AbortSignal) return true
   if (typeof given !== 'object' || given === null) return false
@@ -142,13 +145,13 @@ function isSignal(given: unknown): given is AbortSignal {
   )
 }
 
-/** Only half duplex is supported: the response comes after the request was sent. */
+/** Only half duplex is supported: the response arrives after the request was sent. */
 export function checkDuplex(given: unknown): void {
   if (given === undefined || given === 'half') return
   throw new TypeError(`Invalid duplex: got ${show(given)}, expected 'half'`)
 }
 
-/** Whether a call has none of the members that Node's own Request has to judge. */
+/** Whether a call has none of the members that Node's own Request has to check. */
 function isPlain(init: InitMembers): boolean {
   return (
     init.cache === undefined &&
@@ -164,10 +167,10 @@ function isPlain(init: InitMembers): boolean {
 }
 
 /**
- * The members that a plain call doesn't have. Node's own Request checks them as the standard demands: one is made
+ * The members that a plain call doesn't have. Node's own Request checks them as the standard requires: one is created
  * only for that, without the body.
  *
- * @param base the Request that is fetched; null for a URL
+ * @param base the fetched Request; null for a URL
  * @throws TypeError as Request does
  */
 export function toRareMembers(
@@ -181,8 +184,8 @@ export function toRareMembers(
 }
 
 /**
- * The rare members of a Request. With an init, the referrer of the Request is dropped. A foreign Request may lack some
- * members.
+ * The rare members of a Request. With an init, the Request's referrer is dropped. A Request from another package may
+ * lack some members.
  */
 function readMembers(base: RequestLike, init: InitMembers): RareMembers {
   const { dispatcher: _dispatcher, ...changes } = init
@@ -215,7 +218,7 @@ function checkMembers(href: string, init: UncheckedInit): RareMembers {
   return { mode, cache, integrity, referrer: withoutClient(referrer), referrerPolicy }
 }
 
-/** Node has no page that a request could come from. */
+/** In Node there is no page that a request could come from. */
 function withoutClient(referrer: string): string {
   return referrer === 'about:client' ? '' : referrer
 }
@@ -223,7 +226,7 @@ function withoutClient(referrer: string): string {
 /**
  * The body of a call, and its type among the fields.
  *
- * @throws TypeError for a GET or HEAD with one, and for a stream that isn't announced by `duplex`
+ * @throws TypeError for a GET or HEAD with a body, and for a stream without `duplex`
  */
 export function toInitBody(init: InitMembers, method: string, fields: WireHeaders): FetchBody {
   checkBodyAllowed(method)
@@ -239,13 +242,13 @@ export function toInitBody(init: InitMembers, method: string, fields: WireHeader
   return body
 }
 
-/** @throws TypeError */
+/** @throws TypeError if requests with this method have no body */
 export function checkBodyAllowed(method: string): void {
   if (method === 'GET' || method === 'HEAD')
     throw new TypeError('Request with GET/HEAD method cannot have body.')
 }
 
-/** The fields of a call: those of its init, or else those of the Request. */
+/** The fields of a call: those in its init, or else those of the Request. */
 export function toCallFields(base: RequestLike | null, init: InitMembers): WireHeaders {
   return toFields(init.headers === undefined && base !== null ? base.headers : init.headers)
 }

@@ -1,6 +1,6 @@
 /**
- * The body of a response of fetch. Its pieces are kept until the caller reads them, by `text()` and its like or as a
- * web stream.
+ * The body of a fetch response. It keeps the pieces until the caller reads them, with `text()` and similar methods or
+ * as a web stream.
  *
  * @module
  */
@@ -17,29 +17,29 @@ import { ByteSource } from './byte-source.ts'
 import type { Coding, DecodedSink } from './decode.ts'
 import { BodyDecoder } from './decode.ts'
 
-/** While the body isn't read, no more than this is taken from the peer. Bytes, decoded. */
+/** How many decoded bytes are accepted from the peer while the body isn't read. */
 const HIGH_WATER_MARK = 65_536
 
-/** Is told, once, that a body is done. */
+/** Is told, once, that a body is finished. */
 export interface BodyOwner {
   onBodyDone(): void
 }
 
-/** `failed`: for any reason, an abort by the caller included. `cancelled`: the reader gave up the rest. */
+/** `failed`: for any reason, including an abort by the caller. `cancelled`: the reader gave up the rest. */
 type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
 
-/** Resets the streams of bodies whose holder was collected: their flow-control credit is given back. */
+/** Resets the streams of bodies whose owner was garbage-collected, so that their flow-control credit is returned. */
 const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget())
 
 /**
- * Responses and streams of this turn of the event loop, each with its body behind it. Most bodies are read, or have
- * come, by its end.
+ * Responses and streams from this turn of the event loop, each followed by its body. Most bodies were read, or have
+ * arrived, by the end of the turn.
  */
 let young: object[] = []
 
 /**
- * Watches those whose bodies aren't done at the end of the turn. Watching every response would take half of the time
- * that a small fetch takes beside its request, and what was watched once survives the next scavenges.
+ * Watches those whose bodies aren't finished at the end of the turn. Watching every response would take half as long
+ * as everything else in a small fetch except its request, and watched objects survive the next scavenges.
  */
 function watchYoung(): void {
   const pairs = young
@@ -48,36 +48,36 @@ function watchYoung(): void {
 }
 
 /**
- * The body has no reference to its Response and its web stream. Both may be collected, and then the call is ended, even
- * when more of the body would come.
+ * The body has no reference to its Response or its web stream. Both may be garbage-collected, and then the call ends,
+ * even if more of the body would arrive.
  */
 export class ResponseBody implements DecodedSink, ByteSupply {
-  /** Null for a body that was made of bytes at hand. */
+  /** Null for a body created from bytes. */
   readonly #controller: DispatchController | null
   /** Null once the owner was told. */
   #owner: BodyOwner | null
   #state: State = 'receiving'
   /** Why it failed. */
   #error: unknown = null
-  /** Pieces that weren't read yet, or those of the collector. */
+  /** Pieces that the reader, or the collector, hasn't read yet. */
   readonly #kept: KeptPieces
-  /** Null where the bytes are handed on as they come. */
+  /** Null if the bytes are passed on as they arrive. */
   #decoder: BodyDecoder | null = null
-  /** Null unless text() or one of its like waits for the end. */
+  /** Null unless text() or a similar method waits for the end. */
   #collector: Collector<unknown, unknown> | null = null
-  /** Null until the body is wanted as a stream. */
+  /** Null until the body is needed as a stream. */
   #source: ByteSource | null = null
 
-  /** `forgotten` watches the Response or the stream. */
+  /** Whether `forgotten` watches the Response or the stream. */
   #isWatched = false
-  /** Bytes; -1: any size. */
+  /** In bytes; -1: no limit. */
   readonly #maxSize: number
-  /** Bytes that were handed on, decoded. */
+  /** How many decoded bytes were passed on. */
   #decoded = 0
 
   /**
-   * @param maxSize how many bytes may come out of it, decoded; -1: any number
-   * @param expected its size as it was announced, decoded; -1 when it isn't known
+   * @param maxSize how many decoded bytes the body may have; -1: no limit
+   * @param expected its announced size, decoded; -1 if unknown
    */
   constructor(
     controller: DispatchController | null,
@@ -91,7 +91,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#maxSize = maxSize
   }
 
-  /** A body that has come already, and was read by us. */
+  /** A body that has already arrived, and that Dodici has read. */
   static of(bytes: Buffer, owner: BodyOwner): ResponseBody {
     const body = new ResponseBody(null, owner, -1)
     body.onDecoded(bytes)
@@ -99,18 +99,18 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     return body
   }
 
-  /** What comes has to be decoded. */
+  /** The data that arrives has to be decoded. */
   decode(codings: readonly Coding[]): void {
     this.#decoder = new BodyDecoder(codings, this)
   }
 
-  /** When `holder` is collected before the body was read, the body is given up. */
+  /** If `holder` is garbage-collected before the body was read, the body is given up. */
   belongTo(holder: object): void {
     if (young.length === 0) originalSetImmediate(watchYoung)
     young.push(holder, this)
   }
 
-  /** As {@link belongTo}, but watches at once, unless the body is done. */
+  /** The same as {@link belongTo}, but watches at once, unless the body is finished. */
   watch(holder: object): void {
     if (this.#owner === null || this.#collector !== null || this.#isWatched) return
     // Once there is a stream, its Response may go.
@@ -125,21 +125,21 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     forgotten.unregister(this)
   }
 
-  /** A piece has come, as it was sent. */
+  /** A piece has arrived, as it was sent. */
   receive(chunk: Buffer): void {
     if (this.#state !== 'receiving') return
     const takesMore = this.#decoder === null ? this.onDecoded(chunk) : this.#decoder.write(chunk)
     if (!takesMore) this.#controller?.pause()
   }
 
-  /** All of it has come. */
+  /** The whole body has arrived. */
   finish(): void {
     if (this.#state !== 'receiving') return
     if (this.#decoder === null) this.onDecodedEnd()
     else this.#decoder.end()
   }
 
-  /** The body will never be complete, or must not be read any more. @param error the error that readers get */
+  /** The body will never be complete, or must not be read any more. @param error the error for readers */
   fail(error: unknown): void {
     if (this.#state === 'cancelled' || this.#state === 'failed') return
     // A body that was read to its end can't fail any more.
@@ -195,17 +195,17 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#controller?.resume()
   }
 
-  /** Whether no further piece will come. Pieces may still wait to be taken. */
+  /** Whether no more pieces will arrive. Some may still wait to be read. */
   get isComplete(): boolean {
     return this.#state === 'complete' && this.#kept.size === 0
   }
 
-  /** Why it failed; undefined while it hasn't. */
+  /** Why it failed; undefined if it hasn't. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#state === 'failed' ? { error: this.#error } : undefined
   }
 
-  /** The whole body, converted. Call it once, and only while the body has no stream. */
+  /** The whole body, converted. Call it once, and only if the body has no stream. */
   read<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<T | Awaited<T>> {
     if (this.#state === 'failed')
       return new Promise((resolve, reject) => rejectAwaited(resolve, reject, this.#error))
@@ -220,7 +220,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     })
   }
 
-  /** For a body that is complete: neither closures nor a Collector are made. */
+  /** For a complete body: creates neither closures nor a Collector. */
   #convert<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<Awaited<T>> {
     this.#tellDone()
     try {
@@ -230,14 +230,14 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     }
   }
 
-  /** One piece for the stream, of at most `limit` bytes; null when there is none at the moment. */
+  /** A piece for the stream, of at most `limit` bytes; null if there is none at the moment. */
   take(limit: number): Buffer | null {
     const piece = this.#kept.shift(limit)
     if (piece !== null && this.isComplete) this.#tellDone()
     return piece
   }
 
-  /** Asks for more, which may come from inside this call: first handle the pieces that have come. */
+  /** Asks for more, which may arrive during this call: handle the pieces that have arrived first. */
   more(): void {
     if (this.#state !== 'receiving') return
     // A collector takes any number of bytes.
@@ -247,7 +247,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     else this.#controller?.resume()
   }
 
-  /** The body as a stream of bytes, made once. From then on the stream is watched instead of the Response. */
+  /** The body as a byte stream, created once. From then on, the stream is watched instead of the Response. */
   toStream(): ReadableStream<Uint8Array> {
     const source = new ByteSource(this)
     this.#source = source
@@ -257,7 +257,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     return stream
   }
 
-  /** Its reader has had enough. */
+  /** The stream's reader has cancelled. */
   cancel(reason: unknown): void {
     if (this.#state === 'failed' || this.#state === 'cancelled') return
     const wasReceiving = this.#state === 'receiving'
@@ -268,7 +268,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     if (wasReceiving) this.#controller?.abort(toError(reason ?? new Error('The body was cancelled')))
   }
 
-  /** The Response or the stream was collected: the body can't be read any more. */
+  /** The Response or the stream was garbage-collected: the body can no longer be read. */
   forget(): void {
     if (this.#collector === null)
       this.cancel(new Error('The Response was garbage-collected before its body was read'))

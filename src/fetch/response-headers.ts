@@ -1,5 +1,5 @@
 /**
- * The headers of a response, as a `Headers` that is made when the caller reads it.
+ * The headers of a response, as a `Headers` that is created when the caller reads it.
  *
  * @module
  */
@@ -10,16 +10,16 @@ import { toRawHeaders } from '../request/headers.ts'
 type HeadersClass = typeof Headers
 
 /**
- * The current global `Headers`, and the immutable class for it. Made on first use, since reading `Headers` loads
+ * The current global `Headers`, and the immutable class for it. Created on first use, because reading `Headers` loads
  * undici.
  */
 let current: { readonly base: HeadersClass; readonly immutable: HeadersClass } | null = null
 
 /**
- * Makes the Headers of a response. It is one of the global class, whose own methods throw where they would change it
- * (Fetch, headers guard `immutable`).
+ * Creates the Headers of a response. They are an instance of the global class, whose methods throw if they would
+ * change it (Fetch, headers guard `immutable`).
  *
- * @param source any form of headers; each field of the flat form becomes a value of its own
+ * @param source any form of headers; each field in the flat form becomes a separate value
  */
 export function toFetchHeaders(source: RawHeadersSource): Headers {
   const headers = new Headers()
@@ -29,9 +29,7 @@ export function toFetchHeaders(source: RawHeadersSource): Headers {
   return headers
 }
 
-/**
- * A field of a server may be invalid by the standard's rules: it is left out.
- */
+/** A server's field may be invalid by the standard's rules: it is omitted. */
 function addField(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value)
@@ -50,7 +48,7 @@ function refuse(): never {
   throw new TypeError('immutable')
 }
 
-/** Only the prototype is another: undici's private state of a Headers isn't touched. */
+/** Only the prototype differs: undici's private state of a Headers isn't touched. */
 function makeImmutableClass(base: HeadersClass): HeadersClass {
   const immutable = class extends base {}
   const method = { value: refuse, writable: true, configurable: true, enumerable: false }

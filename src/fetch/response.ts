@@ -1,5 +1,5 @@
 /**
- * The Response of fetch.
+ * The Response that fetch returns.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { readAll } from './read-all.ts'
 import type { ResponseBody } from './response-body.ts'
 import { toFetchHeaders } from './response-headers.ts'
 
-/** A response without its body, known when its header section has come. */
+/** A response without its body, known when its header section has arrived. */
 export interface ResponseResult {
   readonly type: 'basic' | 'cors' | 'opaque'
   /** Without fragment. */
@@ -25,13 +25,16 @@ export interface ResponseResult {
   readonly statusText: string
   readonly headers: RawHeadersSource
   /**
-   * Has the fields as they came, which are read when the caller reads them: `headers` lacks some duplicates. Null for
-   * none.
+   * Has the fields as they arrived; they are read when the caller reads them, because `headers` lacks some
+   * duplicates. Null for none.
    */
   readonly controller: Pick<DispatchController, 'rawHeaders' | 'connection'> | null
 }
 
-/** Cancels the branches of collected clones: an unreachable branch would hold all that the other one reads. */
+/**
+ * Cancels the branches of garbage-collected clones: an unreachable branch would hold everything that the other one
+ * reads.
+ */
 const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
   const stream = branch.deref()
   if (stream === undefined || stream.locked || isDisturbed(stream)) return
@@ -41,29 +44,29 @@ const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
 /** The name of the method that `util.inspect()` calls. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
-/** Of a response without a body, which can be read any number of times. */
+/** The bytes of a response without a body, which can be read any number of times. */
 const NO_BYTES = Promise.resolve(Buffer.alloc(0))
 
-/** The message of Node's fetch: programs compare it. */
+/** The message in Node's fetch: programs compare it. */
 const SPENT = 'Body is unusable: Body has already been read'
 
 /**
- * The response of `fetch()`. `instanceof Response` holds, by the prototype. undici's constructor hasn't run, so that a
- * request doesn't pay for a Headers and a stream that are never read. Code that reads undici's private state gets
- * undici's error. On Node 20 and 22, where the state is behind symbols, it gets the state of a Response that is made
- * of this one.
+ * The response from `fetch()`. It is an `instanceof Response` because of its prototype. undici's constructor hasn't
+ * run, so a request doesn't pay for a Headers and a stream that are never read. Code that reads undici's private
+ * state gets undici's error; on Node 20 and 22, where symbols hide the state, it gets the state of a Response created
+ * from this one.
  */
 export class FetchResponse {
   readonly #result: ResponseResult
   /** Null until they are read. */
   #headers: Headers | null = null
-  /** Null for no body, and once its stream was teed. */
+  /** Null without a body, and once its stream was teed. */
   #body: ResponseBody | null
   /** Null until it is read. */
   #stream: ReadableStream<Uint8Array> | null = null
-  /** The stream is a branch that only this object has. */
+  /** Whether the stream is a branch that only this object has. */
   #isBranch = false
-  /** text() or one of its like was called. */
+  /** Whether text() or a similar method was called. */
   #isConsumed = false
   /** A Response of the global class; null until a member is read that only such a Response has. */
   #builtin: Response | null = null
@@ -177,7 +180,7 @@ export class FetchResponse {
     return asResponse(copy)
   }
 
-  /** For `util.inspect()`, and `console.log()`: what Node's own Response shows, less the query of the URL. */
+  /** What `util.inspect()` and `console.log()` show: the same as for Node's own Response, without the URL's query. */
   [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const { status, statusText, headers, body, bodyUsed, ok, redirected, type } = this
     const url = withoutSecrets(this.url)
@@ -185,26 +188,29 @@ export class FetchResponse {
     return `Response ${inspect(shown, options)}`
   }
 
-  /** Takes a branch of the teed stream as its body. */
+  /** Uses a branch of the teed stream as its body. */
   #have(branch: ReadableStream<Uint8Array>): void {
     this.#stream = branch
     this.#isBranch = true
     unread.register(this, new WeakRef(branch), this)
   }
 
-  /** A Response of the global class with the same content: for code that reads undici's private state by a symbol. */
+  /**
+   * A Response of the global class with the same content, for code that reads undici's private state through a
+   * symbol.
+   */
   static toBuiltin(response: FetchResponse): Response {
     const { body, status, statusText, headers } = response
     response.#builtin ??= new Response(body, { status, statusText, headers })
     return response.#builtin
   }
 
-  /** Whether `fetch()` has made it: by `instanceof` any Response is one. */
+  /** Whether `fetch()` has created it: `instanceof` is true for any Response. */
   static isOwn(value: object): value is FetchResponse {
     return #result in value
   }
 
-  /** What has carried the response; null for one of no call. A Response of the standard has no such member. */
+  /** What carried the response; null if no call did. The standard's Response has no such member. */
   static toConnection(response: FetchResponse): ConnectionInfo | null {
     return response.#result.controller?.connection ?? null
   }
@@ -238,7 +244,7 @@ function toTarget(url: string): string {
   return url === '' ? url : new URL(url).pathname
 }
 
-/** Node's own function takes web streams too; its types leave them out. */
+/** Node's own function accepts web streams, too, but its types omit them. */
 function isDisturbed(stream: ReadableStream): boolean {
   return Readable.isDisturbed(stream as unknown as Readable)
 }
@@ -248,12 +254,12 @@ type ResponseClass = new (result: ResponseResult, body: ResponseBody | null) => 
 /** The current global `Response`, and the class for it; null before the first response. */
 let current: { readonly global: typeof Response; readonly own: ResponseClass } | null = null
 
-/** Makes the Response that `fetch()` gives. */
+/** Creates the Response that `fetch()` returns. */
 export function makeResponse(result: ResponseResult, body: ResponseBody | null): Response {
   return asResponse(makeOwn(result, body))
 }
 
-/** It has all that the type promises, by its prototype. */
+/** It has all members of the type, through its prototype. */
 function asResponse(response: FetchResponse): Response {
   return response as unknown as Response
 }
@@ -265,8 +271,8 @@ function makeOwn(result: ResponseResult, body: ResponseBody | null): FetchRespon
 }
 
 /**
- * A class for which `instanceof global` holds. It is made when the first response comes, not before: reading `Response`
- * loads undici. It is made again when the global class was replaced.
+ * A class whose instances are `instanceof` the global class. It is created for the first response, not earlier,
+ * because reading `Response` loads undici. It is created again if the global class was replaced.
  */
 function makeClass(global: typeof Response): ResponseClass {
   const own = class extends FetchResponse {}

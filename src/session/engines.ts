@@ -11,8 +11,8 @@ import { mayRunNodeEngine } from './connect/socket.ts'
 import type { Engine, EngineSource } from './engine.ts'
 
 /**
- * Its module is loaded when a session first needs it: most programs use one engine, and a bundler leaves the other one
- * out of what they begin with.
+ * Its module is loaded when a session first needs it: most programs use one engine, so bundlers keep the other one
+ * out of the initial code.
  */
 class LateEngine implements EngineSource {
   readonly #name: EngineName
@@ -41,11 +41,11 @@ class LateEngine implements EngineSource {
 }
 
 /**
- * Engine 'node' for node's own sockets, and engine 'wire' for any other Duplex that a connect function yields: over
- * that, a legal peer can make node:http2 end the process (`ERR_INTERNAL_ASSERTION` in `JSStreamSocket`,
+ * Engine 'node' for Node's own sockets, and engine 'wire' for any other Duplex that a connect function returns: over
+ * a Duplex, a legal peer can make node:http2 end the process (`ERR_INTERNAL_ASSERTION` in `JSStreamSocket`,
  * docs/engines.md).
  *
- * Both are loaded before the dial: nothing would hear of the end of a Duplex that waits for its engine.
+ * Both are loaded before connecting: nothing would notice the end of a Duplex that waits for its engine.
  */
 class EngineBySocket implements EngineSource {
   readonly #node: EngineSource
@@ -65,7 +65,7 @@ class EngineBySocket implements EngineSource {
   }
 }
 
-/** As there is one of each module in a process, there is one of each of these. */
+/** One of each per process, like their modules. */
 const SOURCES: Readonly<Record<EngineName, EngineSource>> = {
   node: new LateEngine('node', async () => (await import('./node/node-engine.ts')).nodeEngine),
   wire: new LateEngine('wire', async () => (await import('./wire/wire-engine.ts')).wireEngine),
@@ -73,7 +73,7 @@ const SOURCES: Readonly<Record<EngineName, EngineSource>> = {
 
 const BY_SOCKET = new EngineBySocket(SOURCES.node, SOURCES.wire)
 
-/** Where to get the engine of a client from. */
+/** Where a client gets its engine from. */
 export function toEngineSource({
   connect,
   engine,

@@ -1,5 +1,5 @@
 /**
- * Peers that speak another protocol than HTTP/2, in words that say what to do about it.
+ * Errors for peers that speak a protocol other than HTTP/2; they say what to do about it.
  *
  * @module
  */
@@ -9,13 +9,16 @@ import { SocketError } from '../errors/errors.ts'
 import type { Origin } from '../options/options.ts'
 import { ForeignPeerFault } from '../protocol/protocol-error.ts'
 
-/** node:http2's, for a peer whose first bytes nghttp2 doesn't take for SETTINGS. It doesn't say what they were. */
+/**
+ * The code of node:http2's error for a peer whose first bytes nghttp2 doesn't accept as SETTINGS. It doesn't say what
+ * they were.
+ */
 const OF_NGHTTP2 = 'ERR_HTTP2_ERROR'
 
 /**
- * The error of a connection whose peer has sent no SETTINGS.
+ * The error for a connection whose peer has sent no SETTINGS.
  *
- * @returns `error` itself, where that isn't about the peer's first bytes
+ * @returns `error` itself if it isn't about the peer's first bytes
  */
 export function toForeignPeerError(error: Error, { href, scheme }: Origin): Error {
   const isOfWire = error.cause instanceof ForeignPeerFault
@@ -37,7 +40,7 @@ function toCure(protocol: ForeignPeerFault['protocol']): string {
   return protocol === null ? `. If it speaks HTTP/1.1, ${cure}` : `: ${cure}`
 }
 
-/** What a message says beside the loss of a connection whose peer has sent no SETTINGS. */
+/** The addition to the message if a connection was lost whose peer has sent no SETTINGS. */
 export function toSilence({ scheme }: Origin): string {
   const silence = ', before the server sent SETTINGS'
   return scheme === 'http' ? `${silence}: it may speak TLS, or HTTP/1.1 (h2c: false)` : silence

@@ -63,13 +63,13 @@ export class Http2Session
   #connection: EngineConnection | null = null
   #keepalive: Keepalive | null = null
   #sendWindow: SendWindowWatch | null = null
-  /** Rings unless the peer's SETTINGS come in time. Null before there is a socket, and without a `connectTimeout`. */
+  /** Fires unless the peer's SETTINGS arrive in time. Null before there is a socket, and without a `connectTimeout`. */
   #settingsAlarm: ConnectAlarm | null = null
   readonly #processRef: ProcessRef
   readonly #linger: Linger
-  /** `close()` was called, and streams are left. */
+  /** Whether `close()` was called while streams are left. */
   #isGoawayDue = false
-  /** How many calls it may be given; Infinity for any number. */
+  /** How many calls it may get; Infinity: no limit. */
   readonly #maxRequests: number
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
@@ -124,7 +124,7 @@ export class Http2Session
     return this.#carrier
   }
 
-  /** What is told of it on the channels. */
+  /** What the channels publish about it. */
   get facts(): SessionFacts {
     return this.#report.session
   }
@@ -210,7 +210,7 @@ export class Http2Session
     this.#keepalive?.requireVerification()
   }
 
-  /** @param owner hears of the stream: another one where several origins share the session */
+  /** @param owner is told about the stream: not this session if several origins share it */
   open(call: Call, owner: StreamOwner = this): void {
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session accepts no calls`)
     this.requests++
@@ -359,7 +359,7 @@ export class Http2Session
     if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
   }
 
-  /** @param startedAt when the attempt to connect began, by the clock */
+  /** @param startedAt when the connection attempt began, in the clock's time */
   #start(engine: Engine, socket: Transport, startedAt: number): void {
     const { clock, options, owner, deadlines, memory } = this.#context
     try {
@@ -389,7 +389,7 @@ export class Http2Session
     }
   }
 
-  /** The peer has accepted a connection, and hasn't said a word of HTTP/2: the attempt to connect has failed. */
+  /** The peer has accepted a connection, but has sent nothing in HTTP/2: the connection attempt has failed. */
   #onMute(): void {
     const { origin, options } = this.#context
     const message = `${origin.href} sent no SETTINGS within connectTimeout (${options.connectTimeout} ms)`
@@ -443,8 +443,8 @@ export class Http2Session
   }
 
   /**
-   * Our GOAWAY comes behind the last stream: nghttp2 sends it ahead of the HEADERS that wait, and a server may refuse
-   * those then.
+   * Sends GOAWAY after the last stream: nghttp2 sends it before HEADERS that wait, and a server may refuse those
+   * then.
    */
   #sayGoaway(): void {
     if (!this.#isGoawayDue) return
@@ -473,12 +473,12 @@ export class Http2Session
     this.onError(null)
   }
 
-  /** An error of a peer that may not speak HTTP/2. */
+  /** Explains an error from a peer that may not speak HTTP/2. */
   #explain(error: Error | null): Error | null {
     return error === null || this.hasSettings ? error : toForeignPeerError(error, this.#context.origin)
   }
 
-  /** The one exit. */
+  /** The only exit. */
   #close(cause: Error | null): void {
     const wasReady = this.#state.name !== 'connecting'
     this.endedFor ??= wasReady ? 'lost' : 'unconnected'
@@ -500,6 +500,6 @@ export class Http2Session
   }
 }
 
-/** The sessions of HTTP/2 over a socket. */
+/** Creates sessions for HTTP/2 over a socket. */
 export const toHttp2Session: SessionFactory = (context, id, openedFor) =>
   new Http2Session(context, id, openedFor)

@@ -1,5 +1,5 @@
 /**
- * The idle timeout of a session, its PINGs with a deadline, and its verification before it is used again.
+ * A session's idle timeout, its PINGs with a deadline, and its verification before it is used again.
  *
  * @module
  */
@@ -16,19 +16,19 @@ import type { ResetPing } from './stream/reset-confirmation.ts'
 
 /** The session, as its keepalive sees it. */
 export interface KeepaliveTarget {
-  /** Calls have streams on the session, or wait for one. */
+  /** Whether calls have streams on the session, or wait for one. */
   readonly isNeeded: boolean
   /** The number of streams whose callers still wait. */
   readonly liveStreams: number
-  /** Closes the session, in a later turn, if its connection is gone without a word. @returns whether it does */
+  /** Closes the session, in a later turn, if its connection is gone without notice. @returns whether it is */
   destroyIfLost(): boolean
-  /** The ACK of a PING has come. @param rtt the round trip, in milliseconds */
+  /** The ACK of a PING has arrived. @param rtt the round trip, in milliseconds */
   onPong(rtt: number): void
-  /** The session takes calls again, or takes none until the ACK of a PING has come. */
+  /** The session accepts calls again, or accepts none until the ACK of a PING has arrived. */
   onTrustChange(): void
   /** No caller has needed the session for `keepAliveTimeout`. */
   onIdleTimeout(): void
-  /** The session is lost: its peer has not acknowledged a PING in time, or the system has dropped the connection. */
+  /** The session is lost: its peer hasn't acknowledged a PING in time, or the system has dropped the connection. */
   onError(error: Error): void
 }
 
@@ -39,45 +39,45 @@ export type PingedConnection = Pick<
 >
 
 /**
- * - `trusted`: bytes have come from the peer lately, or a PING is about to be sent because none have
- * - `stale`: the session was idle for long, or another session of its origin was lost: a PING has to come back before
- *   it takes a call
- * - `verifying`: that PING is in flight, or the ACK of another one takes long
+ * - `trusted`: bytes have arrived from the peer lately, or a PING is about to be sent because none have
+ * - `stale`: the session was idle for a long time, or another session of its origin was lost: the ACK of a PING has
+ *   to arrive before it takes a call
+ * - `verifying`: that PING is in flight, or another one's ACK takes long
  */
 type Trust = 'trusted' | 'stale' | 'verifying'
 
 /**
- * How long an idle session's PING may take before a call. A peer that lives sends its ACK sooner; if the session is
- * closed in error, the cost is a new connection. Milliseconds.
+ * How many milliseconds an idle session's PING may take before a call. A live peer sends its ACK sooner; closing the
+ * session by mistake costs a new connection.
  */
 const VERIFY_TIMEOUT = 2_000
 
-/** The least time between a PING that no call waits for and the PING before it. Milliseconds. */
+/** The minimum time between a PING that no call waits for and the PING before it, in milliseconds. */
 const MIN_PING_GAP = 1_000
 
-/** How often per interval the counter of read bytes is checked, so that reading itself does no extra work. */
+/** How often per interval the counter of received bytes is checked, so that reading itself does no extra work. */
 const LOOKS = 4
 
 /**
- * The longest time between two looks at the connection while calls need it: a server's end may be told by nothing else.
- * Milliseconds.
+ * The maximum time between two checks of the connection while calls need it, in milliseconds: nothing else may report
+ * a server's end.
  */
 const LOOK_INTERVAL = 500
 
 /**
- * After this much silence under a call, an early PING is sent: a path that has gone silent is noticed before the
- * interval is over. Each further PING of the same silence comes after twice the time. Milliseconds.
+ * After this many milliseconds of silence during a call, an early PING is sent, to notice a silent path before the
+ * interval is over. Each further PING in the same silence is sent after twice the time.
  */
 const EARLY_SILENCE = 2_000
 
-/** Where early PINGs may be sent, a PING that takes longer keeps new calls from the session. Milliseconds. */
+/** If early PINGs may be sent, a PING that takes more milliseconds than this keeps new calls off the session. */
 const EARLY_PATIENCE = 1_000
 
 const DISCONNECTED = 'The peer closed or reset it'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Watches one session from the moment it is ready until it is closed. */
+/** Watches one session from when it is ready until it is closed. */
 export class Keepalive implements Timed {
   deadline = NEVER
   listIndex = -1
@@ -91,25 +91,25 @@ export class Keepalive implements Timed {
   readonly #configuredInterval: number
   readonly #isIntervalGiven: boolean
   #trust: Trust = 'trusted'
-  /** When the session stopped being needed; NEVER while it is needed. Milliseconds of the clock. */
+  /** When the session stopped being needed, in the clock's milliseconds; NEVER while it is needed. */
   #idleAt: number
   /**
-   * The time of the last sign of life that was noticed. While there is no stream, only the ACK of a PING counts.
-   * Milliseconds of the clock.
+   * The time of the last sign of life that was noticed, in the clock's milliseconds. While there is no stream, only
+   * the ACK of a PING counts.
    */
   #readAt: number
   #bytesRead: number | null = null
-  /** When the counter of read bytes was last checked. */
+  /** When the counter of received bytes was last checked. */
   #lookedAt: number
-  /** When the PING in flight was sent; NEVER without one. */
+  /** When the PING in flight was sent; NEVER if there is none. */
   #pingAt = NEVER
-  /** How long the PING in flight may take; NEVER without a limit. Milliseconds. */
+  /** How many milliseconds the PING in flight may take; NEVER: no limit. */
   #patience = NEVER
-  /** When the connection was last asked to look for what no event tells. */
+  /** When the connection was last asked to check for what no event reports. */
   #examinedAt: number
-  /** How much silence there has to be before the next early PING. Milliseconds. */
+  /** How many milliseconds of silence there have to be before the next early PING. */
   #earlySilence = EARLY_SILENCE
-  /** The next turn of the event loop will decide whether the peer is lost. */
+  /** Whether the next turn of the event loop will decide if the peer is lost. */
   #isJudging = false
   #isOver = false
 
@@ -148,7 +148,7 @@ export class Keepalive implements Timed {
     return this.#trust === 'verifying'
   }
 
-  /** When the session stopped being needed; Infinity while it is needed. Milliseconds of the clock. */
+  /** When the session stopped being needed, in the clock's milliseconds; Infinity while it is needed. */
   get idleAt(): number {
     return this.#idleAt
   }
@@ -162,7 +162,7 @@ export class Keepalive implements Timed {
     this.#arm(now)
   }
 
-  /** The session isn't needed any more. */
+  /** The session is no longer needed. */
   onIdle(): void {
     const now = this.#deadlines.now()
     this.#idleAt = now
@@ -178,18 +178,18 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * The peer has sent GOAWAY. In the next turn of the event loop a PING is sent, if streams are left: a session that
-   * takes no further calls would get no other sign of life.
+   * The peer has sent GOAWAY. In the next turn of the event loop, a PING is sent if streams are left: a session that
+   * takes no more calls would get no other sign of life.
    */
   onGoaway(): void {
     originalSetImmediate(probeLeft, this, this.#kept)
   }
 
   /**
-   * A stream was reset. A PING is sent as well, since nothing else would show that the connection is dead. A peer that
-   * has complained of PINGs gets none.
+   * A stream was reset. A PING is sent, too, because nothing else would show that the connection is dead. A peer that
+   * has complained about PINGs gets none.
    *
-   * @param isUrgent calls wait for its ACK, which says that the peer has read the resets
+   * @param isUrgent whether calls wait for its ACK, which shows that the peer has read the resets
    */
   onReset(isUrgent: boolean): ResetPing {
     if (this.#isOver || this.#configuredInterval === NEVER || this.#memory.isPingShy) return 'refused'
@@ -213,7 +213,7 @@ export class Keepalive implements Timed {
     return this.#ping(now, this.#pingTimeout)
   }
 
-  /** A call wants to use the session, which isn't trusted: sends the PING, if none is in flight. */
+  /** A call wants to use the session, which isn't trusted: sends the PING, unless one is in flight. */
   verify(): void {
     if (this.#trust !== 'stale') return
     this.#trust = 'verifying'
@@ -230,7 +230,7 @@ export class Keepalive implements Timed {
 
   /**
    * Another session of the same origin was lost, and this one may be, too: the next call waits for a PING. No effect
-   * when pingInterval or pingTimeout is 0.
+   * if pingInterval or pingTimeout is 0.
    */
   requireVerification(): void {
     if (this.#trust !== 'trusted' || !this.#mayVerify) return
@@ -276,7 +276,7 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * The timers of a busy process run late, when bytes of the peer wait to be read. So the bytes are read first, and
+   * Timers in a busy process run late, when the peer's bytes are waiting to be read. So the bytes are read first, and
    * then it is decided whether the peer is lost.
    */
   #lookOnce(pingAt: number): void {
@@ -292,7 +292,7 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * The system has dropped the connection, and node may emit no event: it swallows the error of a write over TLS.
+   * The system has dropped the connection, and Node may emit no event: it swallows the error of a write over TLS.
    * What the peer has sent before is read first.
    */
   #confirmDisconnected(): void {
@@ -308,25 +308,25 @@ export class Keepalive implements Timed {
     })
   }
 
-  /** Whether new calls have to wait for the PING in flight, or go elsewhere. */
+  /** Whether new calls have to wait for the PING in flight, or use another session. */
   #isOverdue(now: number): boolean {
     if (this.#pingAt === NEVER || this.#trust !== 'trusted' || !this.#maySendEarly) return false
     return this.#kept.isNeeded && now - Math.max(this.#pingAt, this.#readAt) >= EARLY_PATIENCE
   }
 
-  /** The time by which a byte of the peer has to come. Other bytes extend it: the ACK may be behind them. */
+  /** The time by which the peer has to send a byte. Other bytes extend it: the ACK may follow them. */
   #toPingEnd(): number {
     return Math.max(this.#pingAt, this.#readAt) + this.#patience
   }
 
-  /** Whether a PING can be sent and can fail. Otherwise a call would wait for a PING that isn't sent, or for ever. */
+  /** Whether a PING can be sent and can fail. Otherwise a call would wait for a PING that isn't sent, or forever. */
   get #mayVerify(): boolean {
     return this.#configuredInterval !== NEVER && this.#pingTimeout !== NEVER
   }
 
   /**
-   * Whether a PING can't end the connection. A peer that has responded with something other than gRPC is known to count
-   * no PINGs.
+   * Whether a PING can't end the connection. A peer that has responded with something other than gRPC is known not to
+   * count PINGs.
    */
   #canSpare(now: number): boolean {
     return this.#memory.isGrpc === false || this.#pings.canSend(now, this.#kept.liveStreams > 0)
@@ -340,7 +340,7 @@ export class Keepalive implements Timed {
     return Math.max(this.#configuredInterval, least) * pingFactor
   }
 
-  /** How long a session that is needed may be silent before a PING is sent. Milliseconds. */
+  /** How many milliseconds a needed session may be silent before a PING is sent. */
   get #longestSilence(): number {
     if (!this.#kept.isNeeded || !this.#maySendEarly) return this.#interval
     // A server that counts PINGs would count one that it has sent nothing before.
@@ -348,7 +348,7 @@ export class Keepalive implements Timed {
     return isFree ? Math.min(this.#earlySilence, this.#interval) : this.#interval
   }
 
-  /** Whether PINGs may come before the interval is over: the caller has set none, and a PING can fail. */
+  /** Whether PINGs may be sent before the interval is over: the caller hasn't set one, and a PING can fail. */
   get #maySendEarly(): boolean {
     return !this.#isIntervalGiven && this.#mayVerify && !this.#memory.isPingShy
   }
@@ -364,11 +364,11 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * Notes bytes that have come since the last check; the exact time is unknown. While no PING is in flight, the
-   * earliest possible time is assumed, so that no silence is longer than an interval. While a PING is in flight, the
-   * latest one, so that a peer that lives isn't given up.
+   * Notes bytes that have arrived since the last check; the exact time is unknown. While no PING is in flight, it
+   * assumes the earliest possible time, so that no silence is longer than an interval. While a PING is in flight, it
+   * assumes the latest, so that a live peer isn't given up.
    *
-   * @returns whether there are any
+   * @returns whether any bytes have arrived
    */
   #look(now: number): boolean {
     const before = this.#lookedAt

@@ -1,31 +1,31 @@
 /**
- * Something that was learned of a peer, and that is believed for a time.
+ * Something that was learned about a peer, and that is believed for a time.
  *
  * @module
  */
 
 import type { Clock } from '../core/clock.ts'
 
-/** A value with an age: a hint for what comes next, never a verdict for the life of the process. */
+/** A value with an age: a hint for what follows, never a verdict for the life of the process. */
 export class Learned<TValue> {
   readonly #clock: Pick<Clock, 'now'>
   readonly #maxAge: number
   #value: TValue | null = null
   #learnedAt = 0
 
-  /** @param maxAge how long a value is believed after it was learned. Milliseconds */
+  /** @param maxAge for how many milliseconds a value is believed */
   constructor(clock: Pick<Clock, 'now'>, maxAge: number) {
     this.#clock = clock
     this.#maxAge = maxAge
   }
 
-  /** Null for nothing, or for nothing any more. */
+  /** Null if nothing was learned, or if it is too old. */
   get value(): TValue | null {
     this.expire()
     return this.#value
   }
 
-  /** The value without a look at the clock, for each request: its owner calls {@link expire} now and then. */
+  /** The value without a look at the clock, for each request: its owner calls {@link expire} from time to time. */
   get last(): TValue | null {
     return this.#value
   }

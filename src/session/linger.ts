@@ -1,19 +1,19 @@
 /**
- * The time between our close of a connection and the peer's.
+ * The time between Dodici's close of a connection and the peer's.
  *
  * @module
  */
 
 import type { Alarm, Clock } from '../core/clock.ts'
 
-/** How long the peer may take to close its side after we have closed ours. Milliseconds. */
+/** How many milliseconds the peer may take to close its side after Dodici has closed its own. */
 const LINGER = 1_000
 
-/** Bounds how long a session without streams waits for its peer to close the connection. */
+/** Limits how long a session without streams waits for its peer to close the connection. */
 export class Linger {
   readonly #clock: Clock
   readonly #onEnd: () => void
-  /** Null while the session doesn't wait. */
+  /** Null while the session isn't waiting. */
   #alarm: Alarm | null = null
 
   /** @param onEnd called when the peer has taken too long */
@@ -22,7 +22,7 @@ export class Linger {
     this.#onEnd = onEnd
   }
 
-  /** We have closed our side: the wait begins. Idempotent. */
+  /** Dodici has closed its side: the wait begins. Idempotent. */
   start(): void {
     this.#alarm ??= this.#clock.after(LINGER, this.#onEnd)
   }

@@ -19,9 +19,9 @@ export interface Goaway {
 }
 
 /**
- * Joins an earlier GOAWAY with a later one. The last stream id is always that of the later one. A later GOAWAY with
- * NO_ERROR doesn't replace the reason that an earlier one gave: Node's server, for one, ends each connection with such
- * a GOAWAY.
+ * Joins an earlier GOAWAY with a later one. The last stream id is always the later one's. A later GOAWAY with
+ * NO_ERROR doesn't replace the reason in an earlier one: Node's server, for example, ends each connection with such a
+ * GOAWAY.
  */
 export function toLatest(before: Goaway | null, { code, lastStreamId, debugData }: Goaway): Goaway {
   if (before === null) return { code, lastStreamId, debugData }
@@ -29,41 +29,43 @@ export function toLatest(before: Goaway | null, { code, lastStreamId, debugData 
   return { code, lastStreamId, debugData: debugData ?? before.debugData }
 }
 
-/** Whether a GOAWAY leaves a stream out (RFC 9113 §6.8). @param streamId null for one that never got one */
+/** Whether a GOAWAY excludes a stream (RFC 9113 §6.8). @param streamId null for one that never got an id */
 export function isAbove(streamId: number | null, goaway: Goaway | null): boolean {
   return streamId !== null && goaway !== null && streamId > goaway.lastStreamId
 }
 
-/** The debug data of a gRPC server's GOAWAY with ENHANCE_YOUR_CALM, when the client has sent too many PINGs. */
+/** The debug data in a gRPC server's GOAWAY with ENHANCE_YOUR_CALM if the client has sent too many PINGs. */
 const TOO_MANY_PINGS = 'too_many_pings'
 
-/** Whether the peer has ended the session because of our PINGs. */
+/** Whether the peer has ended the session because of Dodici's PINGs. */
 export function isOfPings({ code, debugData }: Goaway): boolean {
   return code === ErrorCode.ENHANCE_YOUR_CALM && debugData?.toString('latin1') === TOO_MANY_PINGS
 }
 
-/** Whether a GOAWAY of this code asks for HTTP/1.1. */
+/** Whether a GOAWAY with this code asks for HTTP/1.1. */
 export function isOfHttp1(code: number): boolean {
   return code === ErrorCode.HTTP_1_1_REQUIRED
 }
 
-/** nghttp2's own errors are negative numbers. A server that sends one as the code of a GOAWAY has failed within. */
+/**
+ * nghttp2's own errors are negative numbers. A server that sends one as the code in a GOAWAY has an internal failure.
+ */
 const FIRST_NEGATIVE_CODE = 0x8000_0000
 
 /**
- * Whether the peer has accepted streams above the last one of its GOAWAY. Helidon 4.5 sends 0, whatever it has
+ * Whether the peer has accepted streams above the last one in its GOAWAY. Helidon 4.5 always sends 0, whatever it has
  * answered.
  *
- * @param lastAcceptedId as of an {@link EngineConnection}
+ * @param lastAcceptedId from an {@link EngineConnection}
  */
 function isContradicted({ lastStreamId }: Goaway, lastAcceptedId: number): boolean {
   return lastStreamId < lastAcceptedId
 }
 
 /**
- * Whether the peer may have processed this stream, in spite of its GOAWAY. Two last stream ids are not relied on: one
- * that the peer's own frames contradict, and one of a server that has failed within. Apache 2.4 hands streams above
- * such an id to its backends (docs/chaos.md).
+ * Whether the peer may have processed this stream in spite of its GOAWAY. Two last stream ids aren't trusted: one
+ * that the peer's own frames contradict, and one from a server with an internal failure. Apache 2.4 passes streams
+ * above such an id to its backends (docs/chaos.md).
  */
 function mayHaveProcessed(streamId: number, goaway: Goaway, lastAcceptedId: number): boolean {
   return (
@@ -72,13 +74,13 @@ function mayHaveProcessed(streamId: number, goaway: Goaway, lastAcceptedId: numb
 }
 
 /**
- * The error of a stream that was lost with its session.
+ * The error for a stream that was lost with its session.
  *
- * @param streamId null for a stream that never got one
- * @param goaway null when there was none
- * @param lastAcceptedId as of an {@link EngineConnection}
- * @param cause why the session has ended; null when that is unknown
- * @param silence what the message says beside the loss; empty once the peer has sent SETTINGS
+ * @param streamId null for a stream that never got an id
+ * @param goaway null if there was none
+ * @param lastAcceptedId from an {@link EngineConnection}
+ * @param cause why the session has ended; null if unknown
+ * @param silence an addition to the message; empty once the peer has sent SETTINGS
  */
 export function toLossError(
   streamId: number | null,
@@ -120,11 +122,12 @@ export function toLossError(
 }
 
 /**
- * Why a connection has ended, for the `disconnect` event. The peer's GOAWAY is in the error's fields. The debug data is
- * not in the message, which ends up in logs (RFC 9113 §6.8: it may be sensitive). The frame's size bounds it.
+ * Why a connection has ended, for the `disconnect` event. The error's fields contain the peer's GOAWAY. The message,
+ * which ends up in logs, doesn't contain the debug data, because it may be sensitive (RFC 9113 §6.8). The frame size
+ * limits it.
  *
- * @param goaway null when there was none
- * @param cause null for a graceful end, or for one of our own
+ * @param goaway null if there was none
+ * @param cause null for a graceful end, or for Dodici's own end
  */
 export function toDisconnectError(goaway: Goaway | null, cause: Error | null): Error {
   if (goaway === null) return cause ?? new SocketError('The connection was closed')
@@ -136,9 +139,9 @@ export function toDisconnectError(goaway: Goaway | null, cause: Error | null): E
 }
 
 /**
- * Closes a session whose connection is gone although its engine hasn't told. It does so in a later turn of the event
- * loop, for two reasons. A caller may be dispatching now, and the listeners that hear of the end are the caller's. And
- * node:http2 may be about to tell by itself: it leaks its part of a session whose socket is destroyed before.
+ * Closes a session whose connection is gone although its engine hasn't reported that. It does so in a later turn of
+ * the event loop, for two reasons. A caller may be dispatching now, and the listeners for the end are the caller's.
+ * And node:http2 may be about to report it: it leaks its part of a session whose socket is destroyed before that.
  */
 export function destroyLost(session: LostSession): void {
   originalSetImmediate(tellLoss, session)

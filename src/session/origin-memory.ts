@@ -1,5 +1,5 @@
 /**
- * Keeps what the sessions of one origin have learned, for the sessions that follow.
+ * Keeps what one origin's sessions have learned, for the sessions that follow.
  *
  * @module
  */
@@ -16,8 +16,8 @@ const MAX_PING_FACTOR = 64
 const GRPC = 'application/grpc'
 
 /**
- * Whether the type is `application/grpc`, `application/grpc+proto` or the like; `application/grpc-web` is not, as it
- * comes from a gateway.
+ * Whether the type is `application/grpc`, `application/grpc+proto` or similar; `application/grpc-web` isn't, because
+ * it comes from a gateway.
  */
 function isGrpc(contentType: unknown): boolean {
   if (typeof contentType !== 'string' || !contentType.startsWith(GRPC)) return false
@@ -26,7 +26,7 @@ function isGrpc(contentType: unknown): boolean {
 
 /**
  * - `unknown`: the next connection chooses
- * - `http/1.1`: the origin speaks no HTTP/2, as far as is known, or by the caller's option
+ * - `http/1.1`: as far as is known, the origin doesn't speak HTTP/2, or the caller has chosen HTTP/1.1
  */
 export type OriginProtocol = 'unknown' | 'http/1.1'
 
@@ -42,9 +42,9 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** How long each thing is believed after it was learned. Milliseconds. docs/connections.md has the same table. */
+/** How many milliseconds each fact is believed after it was learned. docs/connections.md has the same table. */
 export const MAX_AGES = {
-  /** A roll-out of HTTP/2 is noticed by then, where no new connection of the fallback notices it before. */
+  /** Long enough to notice a roll-out of HTTP/2, unless a new fallback connection notices it before. */
   protocol: 5 * MINUTE,
   streamLimit: HOUR,
   tlsTicket: MAX_TICKET_AGE,
@@ -54,13 +54,16 @@ export const MAX_AGES = {
 } as const
 
 /**
- * What the sessions of one origin have learned. Everything in it is a hint with an age: see {@link MAX_AGES}. It lives
- * as long as the origin's dispatcher. Its size doesn't depend on the number of sessions.
+ * What one origin's sessions have learned. Everything in it is a hint with an age: see {@link MAX_AGES}. It lives as
+ * long as the origin's dispatcher. Its size doesn't depend on the number of sessions.
  */
 export class OriginMemory {
-  /** Whether the caller has chosen HTTP/1.1: that isn't learned, and stays. */
+  /** Whether the caller has chosen HTTP/1.1: that isn't learned, and doesn't expire. */
   readonly isHttp1Chosen: boolean
-  /** Why the fallback serves requests, as subscribers were told last; null since HTTP/2 was chosen. Written by it. */
+  /**
+   * The reason for the fallback that subscribers were last told; null since HTTP/2 was chosen. Written by the
+   * fallback.
+   */
   toldFallback: FallbackReason | null = null
   readonly #http1: Learned<Http1Reason>
   readonly #streamLimit: Learned<number>
@@ -88,12 +91,12 @@ export class OriginMemory {
     return !this.isHttp1Chosen && this.#http1.value === 'alpn'
   }
 
-  /** How it was learned that the origin speaks HTTP/1.1; null while it isn't known to. */
+  /** How it was learned that the origin speaks HTTP/1.1; null if that isn't known. */
   get http1Reason(): Http1Reason | null {
     return this.#http1.value
   }
 
-  /** A connection has chosen HTTP/2, or takes no HTTP/1.1. */
+  /** A connection has chosen HTTP/2, or doesn't accept HTTP/1.1. */
   onHttp2(): void {
     if (this.#http1.last === 'alpn') this.#http1.clear()
     this.toldFallback = null
@@ -104,12 +107,12 @@ export class OriginMemory {
     if (reason === 'required' || this.#http1.value !== 'required') this.#http1.learn(reason)
   }
 
-  /** No connection can be made that speaks HTTP/1.1. */
+  /** No connection that speaks HTTP/1.1 can be made. */
   onNoHttp1(): void {
     this.#http1.clear()
   }
 
-  /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null before any. */
+  /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null if none has arrived. */
   get streamLimit(): number | null {
     return this.#streamLimit.value
   }
@@ -119,39 +122,38 @@ export class OriginMemory {
     this.#streamLimit.learn(limit)
   }
 
-  /** The last TLS session ticket of the peer. */
+  /** The last TLS session ticket from the peer. */
   get tlsTicket(): TlsTicket {
     return this.#tlsTicket
   }
 
   /**
-   * Forgets what is too old of the things that are read for each request. A session calls it when it begins, and
-   * whenever it looks after its connection.
+   * Forgets outdated facts that are read for each request. A session calls it when it begins, and whenever it checks
+   * its connection.
    */
   expire(): void {
     this.#pingFactor.expire()
     this.#isGrpc.expire()
   }
 
-  /**
-   * The factor by which the interval between PINGs is larger than configured, since the peer has complained; 1 at
-   * first.
-   */
+  /** How much longer than configured the interval between PINGs is, because the peer has complained; 1 at first. */
   get pingFactor(): number {
     return this.#pingFactor.last ?? 1
   }
 
-  /** Whether the peer has complained of our PINGs. */
+  /** Whether the peer has complained about Dodici's PINGs. */
   get isPingShy(): boolean {
     return this.pingFactor > 1
   }
 
-  /** The peer has complained of our PINGs. */
+  /** The peer has complained about Dodici's PINGs. */
   onTooManyPings(): void {
     this.#pingFactor.learn(Math.min(this.pingFactor * 2, MAX_PING_FACTOR))
   }
 
-  /** Whether the peer has responded in gRPC, whose servers count PINGs; null before its first response of any kind. */
+  /**
+   * Whether the peer has responded with gRPC, whose servers count PINGs; null before its first response of any kind.
+   */
   get isGrpc(): boolean | null {
     return this.#isGrpc.last
   }
@@ -164,12 +166,12 @@ export class OriginMemory {
     if (isOfGrpc !== last) this.#isGrpc.learn(isOfGrpc)
   }
 
-  /** The most resets that a session should send at once; Infinity where nothing is known. */
+  /** The most resets that a session should send in one burst; Infinity if nothing is known. */
   get resetBurst(): number {
     return this.#resetBurst.value ?? Number.POSITIVE_INFINITY
   }
 
-  /** A server has ended a session by GOAWAY. @param resets that the session has sent */
+  /** A server has ended a session with GOAWAY. @param resets how many the session has sent */
   onGoaway(code: number, resets: number): void {
     const burst = toToleratedBurst(code, resets, this.resetBurst)
     if (burst !== null) this.#resetBurst.learn(burst)

@@ -7,18 +7,16 @@
 import { originalSetImmediate } from '../core/original-timers.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
-/**
- * The streams that may be open before the peer's SETTINGS have come: RFC 9113 §6.5.2 recommends no limit below this.
- */
+/** How many streams may be open before the peer's SETTINGS have arrived: RFC 9113 §6.5.2 recommends no lower limit. */
 const LIMIT_BEFORE_SETTINGS = 100
 
 /**
- * The largest value of a setting. nghttp2 gets it as its own limit, since we hold calls back ourselves and it must not
- * queue any.
+ * The largest value of a setting. nghttp2 gets it as its own limit, because Dodici holds calls back itself, and
+ * nghttp2 must not queue any.
  */
 export const UNLIMITED = 2 ** 32 - 1
 
-/** What a peer's SETTINGS say that matters above an engine. What isn't in them has the protocol's default. */
+/** The peer's SETTINGS that matter above an engine. Missing ones have the protocol's default. */
 export interface AnnouncedSettings {
   readonly maxConcurrentStreams?: number | undefined
   readonly enableConnectProtocol?: boolean | undefined
@@ -36,8 +34,8 @@ export class PeerSettings {
   #limit: number
 
   /**
-   * @param ownLimit the most streams that we open, whatever the peer allows
-   * @param mustWait whether nothing but the first request is sent before a limit of the peer is known
+   * @param ownLimit the most streams that Dodici opens, whatever the peer allows
+   * @param mustWait whether only the first request is sent until the peer's limit is known
    */
   constructor(ownLimit: number, memory: OriginMemory, mustWait = false) {
     this.#ownLimit = ownLimit
@@ -46,27 +44,27 @@ export class PeerSettings {
     this.#limit = Math.min(LIMIT_BEFORE_SETTINGS, memory.streamLimit ?? unknown, ownLimit)
   }
 
-  /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS; null until its SETTINGS have come. */
+  /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS; null until its SETTINGS have arrived. */
   get peerLimit(): number | null {
     return this.#peerLimit
   }
 
   /**
-   * Whether the SETTINGS have come, and the frames that the peer sent together with them were handled, too: a GOAWAY,
-   * for example.
+   * Whether the SETTINGS have arrived, and the frames that the peer sent with them were handled: a GOAWAY, for
+   * example.
    */
   get areSettled(): boolean {
     return this.#areSettled
   }
 
-  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until the SETTINGS have come. */
+  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until the SETTINGS have arrived. */
   get offersExtendedConnect(): boolean {
     return this.#offersExtendedConnect
   }
 
   /**
-   * The largest section of fields that the peer accepts: SETTINGS_MAX_HEADER_LIST_SIZE. Bytes, as RFC 9113 §6.5.2
-   * counts them. No limit until the SETTINGS have come.
+   * The largest field section that the peer accepts: SETTINGS_MAX_HEADER_LIST_SIZE, in bytes counted as in RFC 9113
+   * §6.5.2. No limit until the SETTINGS have arrived.
    */
   get maxHeaderListSize(): number {
     return this.#maxHeaderListSize
@@ -89,7 +87,7 @@ export class PeerSettings {
     })
   }
 
-  /** The SETTINGS have come, or changed. A setting that they don't contain has the protocol's default. */
+  /** The SETTINGS have arrived, or changed. Missing settings have the protocol's default. */
   update({
     maxConcurrentStreams = UNLIMITED,
     enableConnectProtocol = false,

@@ -7,7 +7,7 @@
 import { Hold } from '../core/clock.ts'
 import type { SessionContext } from './session.ts'
 
-/** A connection, which can keep the process alive by its socket. */
+/** A connection, whose socket can keep the process alive. */
 interface Referenced {
   /** Sets whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
@@ -16,14 +16,14 @@ interface Referenced {
 /** A session keeps the process alive while callers wait for its streams, for a stream to be opened, or for its end. */
 export class ProcessRef {
   /**
-   * Holds the process when a connect function has made the connection, whose stand-in for a socket may not. Null
-   * otherwise.
+   * Keeps the process alive if a connect function has made the connection, because its substitute for a socket may
+   * not. Null otherwise.
    */
   readonly #hold: Hold | null
   /** Null until connected, and once the session is closed. */
   #connection: Referenced | null = null
   #isNeeded = true
-  /** The readers of all streams hold them back: each of them waits for something of its own. */
+  /** Whether the readers of all streams hold them back: each of them waits for something else. */
   #isLeft = false
   /** `close()` was called with a waiting caller: the session keeps the process alive until it has ended. */
   #isAwaited = false

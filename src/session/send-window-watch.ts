@@ -1,5 +1,6 @@
 /**
- * Finds a session on which no more bodies can be sent: streams that have ended hold the connection's send window.
+ * Detects a session that can send no more request bodies, because streams that have ended use up the connection's
+ * send window.
  *
  * @module
  */
@@ -11,40 +12,42 @@ import type { EngineConnection } from './engine.ts'
 export interface SendWindowOwner {
   /** Whether a call without a response waits to send some of its body. */
   readonly hasStuckUploads: boolean
-  /** Whether the peer has complained of PINGs: it gets none. */
+  /** Whether the peer has complained about PINGs: it gets none. */
   readonly isPingShy: boolean
   /** The peer has returned credit: calls with bodies may be opened again. */
   onSendWindowOpen(): void
-  /** The peer has returned none for a second: calls are to go to another session. */
+  /** The peer has returned none for a second: calls have to use another session. */
   onSendWindowShut(): void
-  /** The calls that wait to send some of their bodies can wait no longer. */
+  /** The calls that wait to send some of their bodies can't wait any longer. */
   onUploadsStuck(): void
 }
 
 /**
- * How long the peer may take to return the credit. A server returns it when it reads, or drops, what came of a stream,
- * and that may be after its response: a round trip, by a rule. Milliseconds.
+ * How many milliseconds the peer may take to return the credit. A server returns it when it reads or drops what a
+ * stream has sent, possibly after its response: usually one round trip.
  */
 const PATIENCE = 1_000
 
-/** How often it is looked whether the window has opened: node:http2 tells of no WINDOW_UPDATE. Milliseconds. */
+/** How often, in milliseconds, to check whether the window has opened: node:http2 doesn't report WINDOW_UPDATE. */
 const LOOK_INTERVAL = 50
 
-/** The same of a session that takes no more calls, and on which none is stuck: it may live as long as a stream does. */
+/**
+ * The same for a session that takes no more calls, and on which none is stuck: it may live as long as a stream does.
+ */
 const IDLE_INTERVAL = 1_000
 
 /**
- * How long calls whose bodies are stuck may still wait once the peer, by the ACK of a PING, has shown that it reads: it
- * knows by then that the streams have ended. Milliseconds.
+ * How many milliseconds stuck calls may still wait after the ACK of a PING has shown that the peer reads: it knows by
+ * then that the streams have ended.
  */
 const STUCK_LIMIT = 4_000
 
 /**
  * - `open`: bodies can be sent, or open streams have sent what the peer may still read
- * - `doubted`: shut since then, and the credit may be under way
+ * - `doubted`: shut since then, and the credit may be on its way
  * - `shut`: the session takes no more calls
- * - `probed`: calls are stuck there, and a PING is under way
- * - `proven`: the peer has acknowledged it at that time
+ * - `probed`: calls are stuck on it, and a PING is in flight
+ * - `proven`: the peer has acknowledged the PING at that time
  */
 type WindowState =
   | { readonly name: 'open' }
@@ -58,9 +61,9 @@ const SHUT: WindowState = { name: 'shut' }
 const PROBED: WindowState = { name: 'probed' }
 
 /**
- * Some servers never return the credit for what they haven't read of a request's body when its stream ends: they
- * respond early, or get RST_STREAM. After some such streams the connection's send window is used up for ever, while
- * everything else goes on. No RFC says how long the credit may take, so that the peer gets some time first.
+ * When a stream ends, some servers never return the credit for the part of a request body that they haven't read:
+ * they respond early, or get RST_STREAM. After some such streams, the connection's send window is used up for good,
+ * while everything else works. No RFC says how long the credit may take, so the peer gets some time first.
  *
  * It has no timer unless the window is shut.
  */
@@ -79,7 +82,7 @@ export class SendWindowWatch implements Timed {
   }
 
   /**
-   * A stream with a body has ended, or a call with a body asks for the session.
+   * A stream with a body has ended, or a call with a body needs the session.
    *
    * @returns whether the window is shut now
    */
@@ -93,7 +96,7 @@ export class SendWindowWatch implements Timed {
     return isShut
   }
 
-  /** WINDOW_UPDATE of the connection has come. Not every engine tells. */
+  /** WINDOW_UPDATE for the connection has arrived. Not every engine reports that. */
   onCredit(): void {
     if (this.#state !== OPEN && !this.#connection.isShut) this.#open()
   }
@@ -132,7 +135,7 @@ export class SendWindowWatch implements Timed {
     this.#owner.onSendWindowOpen()
   }
 
-  /** Where a PING might end the connection, the time alone counts. */
+  /** If a PING might end the connection, only the time counts. */
   #probe(now: number): void {
     const { pings } = this.#connection
     const maySend = !this.#owner.isPingShy && pings.canSend(now, true)

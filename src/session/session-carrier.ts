@@ -1,6 +1,6 @@
 /**
- * What calls are told of the session that carries them. It is an object apart: a call that has ended keeps it, and must
- * not keep the session.
+ * What calls learn about the session that carries them. It is a separate object: a call that has ended keeps it, and
+ * must not keep the session.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export class SessionCarrier implements Carrier {
   }
 }
 
-/** The facts of a socket. They are read at once: a socket that has closed tells no address any more. */
+/** The facts about a socket. They are read at once, because a closed socket no longer has addresses. */
 export function toTransportInfo(socket: Transport): TransportInfo {
   // A Duplex in place of a socket has none of these.
   const { localAddress, localPort, remoteAddress, remotePort } = socket as Partial<Socket>
@@ -38,7 +38,7 @@ export function toTransportInfo(socket: Transport): TransportInfo {
   })
 }
 
-/** Its certificate is parsed on the first read: most callers read none. */
+/** Its certificate is parsed when it is first read: most callers don't read it. */
 class SocketTlsInfo implements TlsInfo {
   readonly protocol: string | null
   readonly cipher: string
@@ -65,7 +65,7 @@ class SocketTlsInfo implements TlsInfo {
   }
 }
 
-/** Node gives an empty object for a peer without a certificate, and null or undefined once the socket has closed. */
+/** Node returns an empty object for a peer without a certificate, and null or undefined once the socket has closed. */
 function toCertificate(socket: TLSSocket): PeerCertificate | null {
   const certificate: PeerCertificate | null | undefined = socket.getPeerCertificate()
   return certificate?.raw === undefined ? null : certificate

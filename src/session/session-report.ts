@@ -1,5 +1,5 @@
 /**
- * Publishes one session's life on the channels `dodici:session:*` and on undici's channels of connections, and logs it.
+ * Publishes one session's life on the channels `dodici:session:*` and on undici's connection channels, and logs it.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export class SessionReport {
   /** The same object in every message. */
   readonly session: SessionFacts
   readonly #context: SessionContext
-  /** The round trip of the last PING, in milliseconds; null before the first. */
+  /** The round trip of the last PING, in milliseconds; null before the first one. */
   #rtt: number | null = null
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
@@ -55,7 +55,7 @@ export class SessionReport {
     this.#log(`connecting, ${this.session.openedFor}`)
   }
 
-  /** @param waited milliseconds since the attempt to connect began */
+  /** @param waited milliseconds since the connection attempt began */
   ready({ engine, socket }: EngineConnection, waited: number): void {
     if (sessionChannels.ready.hasSubscribers) sessionChannels.ready.publish({ session: this.session, socket })
     if (clientChannels.connected.hasSubscribers) {
@@ -73,7 +73,7 @@ export class SessionReport {
     if (sessionLog !== null) this.#log(`draining, ${reason ?? 'closed'}`)
   }
 
-  /** @param wasReady false when the session ended before it was ready */
+  /** @param wasReady false if the session ended before it was ready */
   closed(cause: Error | null, wasReady: boolean, reason: EndReason): void {
     if (sessionChannels.closed.hasSubscribers)
       sessionChannels.closed.publish({ session: this.session, cause, reason })
@@ -86,7 +86,7 @@ export class SessionReport {
     }
   }
 
-  /** The peer's SETTINGS have come, or have changed. */
+  /** The peer's SETTINGS have arrived, or have changed. */
   settings({ maxConcurrentStreams, enableConnectProtocol, maxHeaderListSize }: AnnouncedSettings): void {
     if (!sessionChannels.settings.hasSubscribers && sessionLog === null) return
     const settings = { maxConcurrentStreams, enableConnectProtocol, maxHeaderListSize }
@@ -97,7 +97,7 @@ export class SessionReport {
     this.#log(['SETTINGS', ...values.map(([name, value]) => `${name}=${value}`)].join(' '))
   }
 
-  /** GOAWAY has come. */
+  /** GOAWAY has arrived. */
   goaway({ code, lastStreamId, debugData }: Goaway): void {
     if (sessionLog === null) return
     const text =
@@ -105,13 +105,13 @@ export class SessionReport {
     this.#log(`GOAWAY ${toErrorCodeName(code)}, last stream ${lastStreamId}${text}`)
   }
 
-  /** No sign of life has come in time. */
+  /** No sign of life has arrived in time. */
   late(): void {
     if (sessionChannels.late.hasSubscribers) sessionChannels.late.publish({ session: this.session })
     this.#log('silent: calls wait for the ACK of a PING')
   }
 
-  /** The ACK of a PING has come. @param rtt milliseconds */
+  /** The ACK of a PING has arrived. @param rtt in milliseconds */
   ping(rtt: number): void {
     this.#rtt = rtt
     if (sessionChannels.ping.hasSubscribers) sessionChannels.ping.publish({ session: this.session, rtt })
@@ -174,10 +174,10 @@ export class SessionReport {
   }
 }
 
-/** How much of a GOAWAY's debug data is logged. Bytes. */
+/** How many bytes of a GOAWAY's debug data are logged. */
 const MAX_DEBUG_DATA = 200
 
-/** Whom a socket is connected to, and how. A Duplex of a caller's has no addresses. */
+/** Whom a socket is connected to, and how. A caller's Duplex has no addresses. */
 function toSocketText(socket: Transport): string {
   const { remoteAddress, remotePort } = socket as Partial<Socket>
   const peer = remoteAddress === undefined ? 'a stream' : `${remoteAddress} port ${remotePort}`
@@ -187,8 +187,8 @@ function toSocketText(socket: Transport): string {
 }
 
 /**
- * An attempt was sent. `headers` has the form of HTTP/1.1 that undici's subscribers expect, pseudo-header fields
- * included. Credentials for a proxy are left out.
+ * An attempt was sent. `headers` has the HTTP/1.1 form that undici's subscribers expect, including pseudo-header
+ * fields. Credentials for a proxy are omitted.
  */
 export function reportSent(call: Call, socket: Transport | null, wire: WireHeaders): void {
   const { trace: request } = call.request

@@ -1,5 +1,5 @@
 /**
- * The TLS session ticket of a server.
+ * The TLS session ticket from a server.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import type { PeerCertificate, SecureContext, TLSSocket } from 'node:tls'
 import type { Clock } from '../core/clock.ts'
 import { Learned } from './learned.ts'
 
-/** RFC 8446 §4.6.1: the longest that a ticket may be kept. Milliseconds. */
+/** RFC 8446 §4.6.1: how many milliseconds a ticket may be kept at most. */
 export const MAX_TICKET_AGE = 7 * 24 * 3_600_000
 
-/** A ticket, and what it stands for. */
+/** A ticket, and what it belongs to. */
 interface KnownTicket {
   readonly ticket: Buffer
   readonly secureContext: SecureContext | undefined
-  /** The certificate that was verified when the ticket was got; null where certificates aren't kept. */
+  /** The certificate that was verified when the ticket arrived; null if certificates aren't kept. */
   readonly certificate: PeerCertificate | null
 }
 
 /**
- * The last ticket of one server (RFC 8446 §2.2). A server takes a resumed session for the client whose certificate has
- * got the ticket: a connection with another `secureContext` must not resume it.
+ * The last ticket from one server (RFC 8446 §2.2). In a resumed session, the server takes the client for the one
+ * whose certificate got the ticket: a connection with another `secureContext` must not resume it.
  */
 export class TlsTicket {
   readonly #last: Learned<KnownTicket>
-  /** The certificates of sockets that resume a session: such a handshake brings none. */
+  /** The certificates of sockets that resume a session: such a handshake contains none. */
   readonly #resumed = new WeakMap<TLSSocket, PeerCertificate | null>()
   #keepsCertificates = false
 
@@ -57,9 +57,9 @@ export class TlsTicket {
   }
 
   /**
-   * Keeps the tickets that a socket gets. With TLS 1.3 they may come at any time after the handshake.
+   * Keeps the tickets that a socket receives. With TLS 1.3 they may arrive at any time after the handshake.
    *
-   * @param secureContext of the socket; undefined where its other options made one
+   * @param secureContext the socket's; undefined if its other options created one
    * @param resumed the ticket that it offers; undefined for none
    */
   watch(socket: TLSSocket, secureContext: SecureContext | undefined, resumed?: Buffer): void {
@@ -74,7 +74,7 @@ export class TlsTicket {
     })
   }
 
-  /** The certificate that a socket's server has proved, now or when it gave the ticket; null where it isn't known. */
+  /** The certificate that a socket's server has proved, now or when it issued the ticket; null if unknown. */
   certificateOf(socket: TLSSocket): PeerCertificate | null {
     if (socket.isSessionReused()) return this.#resumed.get(socket) ?? null
     const certificate: Partial<PeerCertificate> | null = socket.getPeerCertificate(true)
@@ -82,7 +82,7 @@ export class TlsTicket {
     return typeof certificate?.valid_to === 'string' ? (certificate as PeerCertificate) : null
   }
 
-  /** A connection has failed before its handshake was over: the ticket may be the cause. */
+  /** A connection has failed before its handshake was finished: the ticket may be the cause. */
   clear(): void {
     this.#last.clear()
   }

@@ -45,7 +45,9 @@ const byWebpack: Bundle = ({ entry, outfile, format, isExternal, isMinified = fa
     const isModule = format === 'esm'
     const configuration = {
       ...{ mode: 'production', target: 'node20', devtool: false, context: dirname(entry), entry },
-      ...{ optimization: { minimize: isMinified }, experiments: { outputModule: isModule } },
+      // Names are made short, and that is all: it takes many times as long to make expressions of undici shorter, too.
+      optimization: { minimize: isMinified, minimizeOptions: { javascript: { compress: false } } },
+      experiments: { outputModule: isModule },
       externals: isExternal ? { undici: 'node-commonjs undici' } : {},
       output: {
         path: dirname(outfile),

@@ -1,6 +1,7 @@
 /** At scale: memory of a process that sends a million requests, of each of a thousand connections, and of each of ten thousand streams. */
 import { readOptions, runMain } from '../scripts/options.mjs'
 import { stop } from '../scripts/processes.mjs'
+import { flagsOf } from './e2e/children.mjs'
 import {
   floorClient,
   hpackFloorClient,
@@ -67,7 +68,13 @@ async function toSetting() {
 
 /** @param {{ client: string }} job @param {'worker' | 'streams'} script @param {string} node @param {number} timeout */
 const run = (job, script, node, timeout) =>
-  runWorker({ node, script: `scale/${script}.mjs`, job, timeout, flags: ['--expose-gc'] })
+  runWorker({
+    node,
+    script: `scale/${script}.mjs`,
+    job,
+    timeout,
+    flags: ['--expose-gc', ...flagsOf(job.client)],
+  })
 
 /** @param {Setting} setting */
 async function showRequests({ requests, step, rows, node }) {

@@ -1,6 +1,7 @@
 /** What the first requests of a process cost, beside those that come when V8 has compiled all of it. */
 import { writeFileSync } from 'node:fs'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { flagsOf } from './e2e/children.mjs'
 import { playRounds, runWorker, toClientJob, toRows } from './e2e/plans.mjs'
 import { describe, table } from './e2e/print.mjs'
 import { scenarioNamed } from './e2e/scenarios.mjs'
@@ -37,7 +38,8 @@ await runMain(async () => {
   const last = ends[ends.length - 1]
   await playRounds(rounds, all, async (row) => {
     const job = { ...toClientJob(row, scenario, server), ends }
-    row.rounds.push(await runWorker({ node, script: 'warm-up/worker.mjs', job, timeout: 60_000 + 2 * last }))
+    const run = { node, script: 'warm-up/worker.mjs', job, timeout: 60_000 + 2 * last }
+    row.rounds.push(await runWorker({ ...run, flags: flagsOf(row.client) }))
   }).finally(() => server.stop())
   const json = options.text('json')
   if (json !== undefined) writeFileSync(json, `${JSON.stringify({ ends, rows: all }, null, 2)}\n`)

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../scripts/options.mjs'
 import { outputOf } from '../../scripts/processes.mjs'
-import { flagsOf, start } from './children.mjs'
+import { start } from './children.mjs'
 import { clientNamed, clients, ownClients } from './clients/index.mjs'
 import { maxStreams, nodeVersionOf } from './servers.mjs'
 
@@ -107,17 +107,12 @@ export function toClientJob({ client, api }, scenario, { origins, caFile, path }
 /**
  * Runs a worker to its end.
  *
- * @param {{ node: string, script: string, job: { client: string }, timeout: number, flags?: string[] }} run `script`: in bench/; `timeout` in milliseconds
+ * @param {{ node: string, script: string, job: object, timeout: number, flags?: string[] }} run `script`: in bench/; `timeout` in milliseconds
  * @returns {Promise<any>} what it wrote, as JSON
  */
 export async function runWorker({ node, script, job, timeout, flags = [] }) {
   const file = fileURLToPath(new URL(`../${script}`, import.meta.url))
-  return JSON.parse(
-    await outputOf(
-      start('client', node, [...flagsOf(job.client), ...flags, file, JSON.stringify(job)]),
-      timeout,
-    ),
-  )
+  return JSON.parse(await outputOf(start('client', node, [...flags, file, JSON.stringify(job)]), timeout))
 }
 
 /**

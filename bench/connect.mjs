@@ -9,7 +9,7 @@ import { readOptions, runMain } from '../scripts/options.mjs'
 import { linesOf } from '../scripts/processes.mjs'
 import { start } from './e2e/children.mjs'
 import { table } from './e2e/print.mjs'
-import { median, pairedRatio } from './e2e/statistics.mjs'
+import { median, pairedRatio, toRatioText } from './e2e/statistics.mjs'
 
 // By its URL: the types of a build aren't there before it is.
 /** @type {{ createTransport(options: object): import('@connectrpc/connect').Transport }} */
@@ -134,13 +134,7 @@ await runMain(async () => {
     const base = figures[BASE] ?? []
     for (const name of names) {
       const own = figures[name] ?? []
-      const { median: ratio, low, high } = pairedRatio(own, base)
-      rows.push([
-        scene,
-        name,
-        median(own).toFixed(1),
-        `${ratio.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`,
-      ])
+      rows.push([scene, name, median(own).toFixed(1), toRatioText(pairedRatio(own, base))])
     }
   }
   await close()

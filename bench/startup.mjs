@@ -7,7 +7,7 @@ import { isOlder, playRounds, runWorker } from './e2e/plans.mjs'
 import { table } from './e2e/print.mjs'
 import { scenarioNamed } from './e2e/scenarios.mjs'
 import { nodeVersionOf, startServer } from './e2e/servers.mjs'
-import { median, pairedRatio } from './e2e/statistics.mjs'
+import { median, pairedRatio, toRatioText } from './e2e/statistics.mjs'
 
 const help = `Measures the CPU time of require, and of require with a first request, in fresh processes that take turns. Needs the build.
 
@@ -47,11 +47,9 @@ await runMain(async () => {
   const rows = all.map(({ label, figures }) => {
     const of = (/** @type {Figures[]} */ list, /** @type {keyof typeof COLUMNS} */ key) =>
       list.map((one) => one[key])
-    const ratios = keys.map((key) => {
-      if (base === undefined) return '-'
-      const ratio = pairedRatio(of(figures, key), of(base, key))
-      return `${ratio.median.toFixed(2)} [${ratio.low.toFixed(2)}, ${ratio.high.toFixed(2)}]`
-    })
+    const ratios = keys.map((key) =>
+      toRatioText(base === undefined ? null : pairedRatio(of(figures, key), of(base, key))),
+    )
     return [label, 'h2c', ...keys.map((key) => median(of(figures, key)).toFixed(1)), ...ratios]
   })
   const heads = Object.values(COLUMNS)

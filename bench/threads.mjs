@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { ENGINES, readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { isGone, linesOf, stop } from '../scripts/processes.mjs'
 import { cores, directory, start } from './e2e/children.mjs'
 import { toSpread } from './e2e/print.mjs'
@@ -18,7 +18,7 @@ with two threads. Client and server share one core, or two. Needs the build, ngh
   node bench/threads.mjs
   --rounds N      rounds, each with all setups in turn (default: 9)
   --requests N    requests of each measurement (default: 40000)
-  --engine NAME   node or wire (default: both)
+  --engine NAME   node, wire or both (default: both)
   --node FILE     the Node that runs the clients (default: this one)
 `
 
@@ -82,14 +82,14 @@ async function measure({ on, setup, engine, requests, node }) {
 
 await runMain(async () => {
   const options = readOptions(help)
-  const engines = options.choice('engine', { node: ['node'], wire: ['wire'] }, 'node')
+  const engines = options.choice('engine', ENGINES, 'both')
   const rounds = options.count('rounds', 9)
   const requests = options.count('requests', 40_000)
   const node = options.text('node') ?? process.execPath
   if (nghttpdVersion === null) throw new UsageError('nghttpd is not installed')
   if (cores === null) throw new UsageError('this needs taskset and two cores')
   const setups = Object.keys(SETUPS)
-  const plans = (options.text('engine') === undefined ? ['node', 'wire'] : engines).flatMap((engine) =>
+  const plans = engines.flatMap((engine) =>
     CORES.flatMap((on) =>
       setups.map((setup) => ({ engine, on, setup, requests, node, figures: /** @type {Figures[]} */ ([]) })),
     ),

@@ -1,6 +1,6 @@
 /** What a run says on a terminal: tables of figures and of ratios. */
 import { clientNamed } from './clients/index.mjs'
-import { median, pairedRatio } from './statistics.mjs'
+import { median, pairedRatio, toRatioText } from './statistics.mjs'
 
 /**
  * @typedef {import('./scenarios.mjs').Scenario} Scenario
@@ -79,9 +79,7 @@ function toCell({ rounds }, { read, format, hasSpread }) {
 /** @param {Entry} entry @param {Entry} base @param {Read} read */
 function ratio(entry, base, read) {
   const [own, others] = [entry, base].map(({ rounds }) => rounds.map((round) => read(round) ?? Number.NaN))
-  const { median, low, high } = pairedRatio(own ?? [], others ?? [])
-  if (!Number.isFinite(median)) return '-'
-  return `${median.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
+  return toRatioText(pairedRatio(own ?? [], others ?? []))
 }
 
 /**

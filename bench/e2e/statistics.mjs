@@ -31,6 +31,13 @@ export function pairedRatio(a, b) {
   }
 }
 
+/** @param {{ median: number, low: number, high: number } | null} ratio null: there is none */
+export function toRatioText(ratio) {
+  if (ratio === null || !Number.isFinite(ratio.median)) return '-'
+  const [middle, low, high] = [ratio.median, ratio.low, ratio.high].map((value) => value.toFixed(2))
+  return `${middle} [${low}, ${high}]`
+}
+
 /**
  * How many of the 2^count ways to give the ranks 1 to `count` a sign have a positive rank sum of 0, 1, 2, …, as shares.
  *

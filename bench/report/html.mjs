@@ -1,5 +1,6 @@
 /** The report as one page that needs nothing else: no network, no script. */
 import { describe } from '../e2e/print.mjs'
+import { toRatioText } from '../e2e/statistics.mjs'
 import { toSections } from './charts.mjs'
 import {
   basesOf,
@@ -10,7 +11,6 @@ import {
   ratioOf,
   referenceClient,
   spreadOf,
-  toRatioText,
   toSpreadText,
 } from './figures.mjs'
 import { escapeMarkup, FONT_FAMILY, inBoth } from './markup.mjs'

@@ -21,6 +21,6 @@ describe('bench/threads.mjs', () => {
 
   it('refuses an engine that is none', async () => {
     const { code, stderr } = await runNode(script, '--engine', 'other')
-    expect([code, stderr.trim()]).toEqual([2, '--engine must be node or wire (see --help)'])
+    expect([code, stderr.trim()]).toEqual([2, '--engine must be node, wire or both (see --help)'])
   })
 })

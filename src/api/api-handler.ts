@@ -1,5 +1,5 @@
 /**
- * The common part of all APIs: their options, the caller's signal, and the one outcome.
+ * What all APIs share: their options, the caller's signal, and the single outcome.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { endUnsentBody } from '../request/unsent-body.ts'
 import type { Abortable } from './signal.ts'
 import { checkSignal, SignalLink } from './signal.ts'
 
-/** Only a dispatcher's `dispatch` is needed. */
+/** What the APIs need from a dispatcher: only `dispatch()`. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>
 
 /** The options that the APIs handle themselves; each API has some of them. */
@@ -37,10 +37,14 @@ export interface ApiOptions<TOpaque> {
   readonly highWaterMark?: number | undefined
 }
 
-/** undici's default, and that of node's file streams. Bytes. */
+/** The default in undici and in Node's file streams, in bytes. */
 export const HIGH_WATER_MARK = 65_536
 
-/** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+/**
+ * Checks these options.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+ */
 export function checkApiOptions(options: ApiOptions<unknown>): void {
   if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
   const { signal, onInfo, responseHeaders, highWaterMark } = options
@@ -54,7 +58,11 @@ export function checkApiOptions(options: ApiOptions<unknown>): void {
   toInteger('highWaterMark', highWaterMark, HIGH_WATER_MARK, 0, Number.MAX_SAFE_INTEGER, 'bytes')
 }
 
-/** @throws InvalidArgumentError for a request whose response is a tunnel: `connect()` and `upgrade()` send those. */
+/**
+ * Checks that the response won't be a tunnel.
+ *
+ * @throws InvalidArgumentError for a request that `connect()` or `upgrade()` should send
+ */
 export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
   if (method === 'CONNECT')
     throw invalid('method', method, 'any other method: use connect() to open a tunnel')
@@ -63,18 +71,21 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
   }
 }
 
-/** Trailers as they are handed out: filled when they come, since the data is there before. */
+/**
+ * The trailers that the caller gets: an object or a list that is filled when they arrive, because the data arrives
+ * before.
+ */
 export type Trailers = TrailersIn<HeaderForm>
 
-/** The part of a handler that is the same for all APIs. The callback gets a `TData`. */
+/** The part of a handler that all APIs share. The callback gets a `TData`. */
 export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   protected readonly options: ApiOptions<TOpaque>
-  /** Null until the call has begun. */
+  /** Null until the call has started. */
   protected controller: DispatchController | null = null
   protected context: unknown = null
   /** Null once it was called. */
   #callback: Callback<TData> | null
-  /** The reason of the signal that ended the call; null while it hasn't fired. */
+  /** The reason of the signal that ended the call; null if it hasn't fired. */
   #reason: Error | null = null
   readonly #signal: SignalLink | null
 
@@ -109,7 +120,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     this.controller?.abort(reason)
   }
 
-  /** The call is over: the signal has nothing left to end. */
+  /** The call is over: the signal has nothing left to abort. */
   protected removeSignal(): void {
     this.#signal?.remove()
   }
@@ -132,7 +143,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     else for (const name of Object.keys(trailers)) setMember(target, name, trailers[name])
   }
 
-  /** Dispatches. When an interceptor throws, the listener is taken off the signal. */
+  /** Dispatches the request. If an interceptor throws, the signal's listener is removed. */
   dispatchBy(dispatcher: Dispatching, options: DispatchOptions): void {
     try {
       dispatcher.dispatch(options, this)
@@ -142,7 +153,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     }
   }
 
-  /** An informational response came. */
+  /** An informational response has arrived. */
   protected inform(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
     const { onInfo } = this.options
     if (onInfo === undefined || onInfo === null) return
@@ -150,7 +161,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     onInfo({ statusCode, headers: this.toHanded(controller, headers) as Record<string, string | string[]> })
   }
 
-  /** Calls the caller's callback with the result; once. False when the callback has thrown. */
+  /** Calls the caller's callback with the result, once. Returns false if the callback has thrown. */
   protected succeed(data: TData): boolean {
     const callback = this.#callback
     this.#callback = null
@@ -166,8 +177,8 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   }
 
   /**
-   * Calls the caller's callback with the error; once. In a microtask, as in undici: a callback must not run before the
-   * API has returned.
+   * Calls the caller's callback with the error, once. In a microtask, as in undici: a callback must not run before
+   * the API has returned.
    */
   protected fail(error: Error): void {
     const callback = this.#callback
@@ -180,17 +191,18 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     originalQueueMicrotask(() => this.settle(callback, error, { opaque: this.opaque } as TData))
   }
 
-  /** Gives the outcome to the caller. */
+  /** Passes the outcome to the caller. */
   protected settle(callback: Callback<TData>, error: Error | null, data: TData): void {
     callback(error, data)
   }
 }
 
 /**
- * Both forms of undici's APIs: a promise, or a callback, which runs in its caller's async context.
+ * Supports both forms of undici's APIs: a promise, or a callback, which runs in its caller's async context.
  *
- * @param options the caller's: its `opaque` goes with an error, and its `body` ends with a call that never begins
- * @param start checks the options and dispatches; when it throws, the error is the outcome
+ * @param options the caller's: an error is reported with its `opaque`, and its `body` ends with a call that never
+ *   starts
+ * @param start checks the options and dispatches; if it throws, the error is the outcome
  */
 export function perform<TData>(
   options: { readonly opaque?: unknown } | null | undefined,

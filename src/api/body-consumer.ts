@@ -1,5 +1,5 @@
 /**
- * Consumers of a body, which go past the buffer and the events of a Readable.
+ * Consumers of a body, which bypass the buffer and the events of a Readable.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { toListener } from '../core/listener.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { failAwaited, rejectAwaited } from '../errors/awaited-stack.ts'
 
-/** Takes all of a body as it comes, past the buffer and the events of a Readable. */
+/** Receives a whole body as it arrives, bypassing the buffer and the events of a Readable. */
 export interface Consumer {
   take(chunk: Buffer): void
-  /** @param isQuiet the stream has no listener for its end */
+  /** @param isQuiet whether the stream has no listener for its end */
   onEnd(isQuiet: boolean): void
   onError(error: Error): void
 }
 
-/** Collects the pieces for `text()` and its like. `convert` gets the owner, too, so that no closure is needed. */
+/** Collects the pieces for `text()` and similar methods. `convert` also gets the owner, so that it needs no closure. */
 export class Collector<T, TOwner> implements Consumer {
   readonly #kept: KeptPieces
   readonly #convert: (bytes: Buffer, owner: TOwner) => T
@@ -59,14 +59,14 @@ export class Collector<T, TOwner> implements Consumer {
   }
 }
 
-/** For `dump()`: drops each piece, and aborts the body with the first piece above the limit. */
+/** For `dump()`: drops each piece, and aborts the body at the first piece above the limit. */
 export class Dump implements Consumer {
   readonly #body: Readable
-  /** Bytes that have come. */
+  /** How many bytes have arrived. */
   #received: number
   readonly #limit: number
   readonly #signal: AbortSignal | undefined
-  /** What listens to the signal; null without one. */
+  /** The signal's listener; null without a signal. */
   readonly #onAbort: (() => void) | null
   /** Null without a signal. */
   readonly #context: CallerContext | null
@@ -102,7 +102,7 @@ export class Dump implements Consumer {
     this.check(this.#received)
   }
 
-  /** @param received bytes */
+  /** @param received in bytes */
   check(received: number): void {
     if (received > this.#limit) this.#body.destroy()
   }
@@ -112,7 +112,7 @@ export class Dump implements Consumer {
     this.onError()
   }
 
-  /** The caller has thrown the body away: its failure isn't reported either. */
+  /** The caller doesn't want the body, so its failure isn't reported either. */
   onError(): void {
     if (this.#onAbort !== null) this.#signal?.removeEventListener('abort', this.#onAbort)
     // A tick later: the body is closed by then.

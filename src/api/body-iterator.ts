@@ -10,12 +10,12 @@ import { noop } from '../core/noop.ts'
 import { isOwn, leadToAwaiting } from '../errors/awaited-stack.ts'
 
 /**
- * Reads a Readable as its own async iterator does, with the same awaits, so that a piece costs the same. But the stack
- * of an error leads to the loop: it is thrown from here, where V8 sees what awaits the iterator. Node's iterator throws
- * an error that was made in a socket's callback as it is.
+ * Reads a Readable as its own async iterator does, with the same awaits, so that a piece costs the same. But an
+ * error's stack leads to the loop: it is thrown from here, where V8 sees what awaits the iterator. Node's iterator
+ * throws an error from a socket's callback unchanged.
  */
 export async function* iterate<T>(readable: Readable): AsyncGenerator<T, undefined, undefined> {
-  /** Undefined until the stream is over; null after a good end. */
+  /** Undefined until the stream is over; null after a successful end. */
   let failure: Error | null | undefined
   let wake: () => void = noop
   const wait = (resolve: () => void): void => {
@@ -47,8 +47,8 @@ export async function* iterate<T>(readable: Readable): AsyncGenerator<T, undefin
 }
 
 /**
- * The loop was left before the end. The stream fails as it does with Node's iterator, and no listener is needed. One
- * that was read to its end destroys itself; a Duplex may still be written to.
+ * The loop was left before the end. The stream fails as with Node's iterator, and needs no listener. A stream that
+ * was read to its end destroys itself; a Duplex may still be written to.
  */
 function leave(readable: Readable): void {
   const error = new Error('The operation was aborted')

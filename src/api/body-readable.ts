@@ -1,5 +1,5 @@
 /**
- * The body of a response: a Readable with the methods of a Fetch body.
+ * A response body: a Readable with the methods of a Fetch body.
  *
  * @module
  */
@@ -25,14 +25,14 @@ import { iterate } from './body-iterator.ts'
 import { LazyReadable } from './lazy-readable.ts'
 import { toWebStream } from './web-stream.ts'
 
-/** undici's default: a longer rest isn't worth reading for the stream to end well. Bytes. */
+/** The default in undici, in bytes: a longer rest isn't worth reading just to end the stream cleanly. */
 const DUMP_LIMIT = 131_072
 
 /** The response that a body belongs to. */
 export interface BodyOwner {
-  /** Whether the request was a HEAD: `content-length` says nothing of the body. */
+  /** Whether the request was a HEAD: then `content-length` says nothing about the body. */
   readonly isHead: boolean
-  /** The path of the request. */
+  /** The request's path. */
   readonly target: string
   readonly statusCode: number
 }
@@ -40,40 +40,40 @@ export interface BodyOwner {
 type Convert<T> = (bytes: Buffer, body: BodyReadable) => T
 
 /**
- * Readable, with `text()` and its like. The stream makes the back-pressure: while `highWaterMark` bytes wait here,
- * nothing is read from the peer, and the peer gets no credit.
+ * A Readable with `text()` and similar methods. The stream provides the back-pressure: while `highWaterMark` bytes
+ * wait here, nothing is read from the peer, and the peer gets no credit.
  *
- * Most bodies are read by `text()` or its like. So the pieces are kept here. Only the first read as a Readable puts
- * them into the stream: its buffer, events and ticks cost as much as all the rest of a small response. It isn't even a
- * stream before its first use as one: then `isStream` is false, and no question to Readable is needed.
+ * Most bodies are read with `text()` or similar methods, so the pieces are kept here. Only the first read as a
+ * Readable passes them to the stream: its buffer, events and ticks cost as much as everything else in a small
+ * response. Until then it isn't even a stream: `isStream` is false, and Readable needn't be asked.
  */
 export class BodyReadable extends LazyReadable implements BodyReadableType {
   readonly #controller: DispatchController
   readonly #headers: IncomingHttpHeaders
   readonly #owner: BodyOwner
-  /** The response's `content-length`; null where it has none, or where no body follows. */
+  /** The response's `content-length`; null if it has none, or if no body follows. */
   readonly #announced: number | null
   #bytesRead = 0
-  /** Pieces that neither a consumer nor the stream has got. Null before the first piece. */
+  /** Pieces that neither a consumer nor the stream has received. Null before the first piece. */
   #kept: KeptPieces | null = null
-  /** Gives the stream its pieces; null until the body is read as a stream. */
+  /** Passes the pieces to the stream; null until the body is read as a stream. */
   #feed: ReadableFeed | null = null
-  /** text() or its like has read the whole body, and the stream's own end has no listener. */
+  /** Whether text() or a similar method has read the whole body, and nothing listens for the stream's own end. */
   #hasQuietEnd = false
-  /** Null unless one of text() and its like was called. */
+  /** Null unless text() or a similar method was called. */
   #consumer: Consumer | null = null
   /** Null until `body` is read. */
   #web: ReadableStream<Uint8Array> | null = null
-  /** The whole response was received. It may not have been read yet. */
+  /** Whether the whole response was received. It may not have been read yet. */
   #isComplete = false
-  /** One of text() and its like was called. */
+  /** Whether text() or a similar method was called. */
   #isConsumed = false
-  /** The call has failed, or its signal was aborted: not the reader's own `destroy()`. */
+  /** Whether the call has failed, or its signal has fired; not after the reader's own `destroy()`. */
   #hasFailed = false
-  /** The stream fails with this error once the pieces in its buffer were read; null before the call has failed. */
+  /** The error with which the stream fails once the pieces in its buffer were read; null if the call hasn't failed. */
   #failure: Error | null = null
 
-  /** @param highWaterMark bytes */
+  /** @param highWaterMark in bytes */
   constructor(
     controller: DispatchController,
     headers: IncomingHttpHeaders,
@@ -94,12 +94,12 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     if (feed.hasRoom) this.#controller.resume()
   }
 
-  /** What carries the response: see {@link DispatchController.connection}. Null for one of another dispatcher. */
+  /** What carries the response: see {@link DispatchController.connection}. Null for another package's dispatcher. */
   get connection(): ConnectionInfo | null {
     return this.#controller.connection ?? null
   }
 
-  /** After a failure of the call, the stream fails once the last piece was read. */
+  /** After the call has failed, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
     const feed = this.#startStreaming()
     feed.beforeRead(size)
@@ -109,7 +109,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return chunk
   }
 
-  /** A listener for the end hears of it also when it is added after text(). */
+  /** A listener for the end is called even if it is added after text(). */
   override on(event: string | symbol, listener: (...args: never[]) => void): this {
     if (this.#hasQuietEnd) this.#endLoudly()
     return super.on(event, listener as Parameters<Readable['on']>[1])
@@ -134,7 +134,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     else originalNextTick(callback, reason)
   }
 
-  /** A piece has come. False: pause the response. */
+  /** A piece has arrived. Returns false to ask for a pause. */
   receive(chunk: Buffer): boolean {
     this.#bytesRead += chunk.length
     if (this.#consumer !== null) {
@@ -149,7 +149,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return this.#bytesRead < this.firstHighWaterMark
   }
 
-  /** All of it has come. */
+  /** The whole body has arrived. */
   finish(): void {
     this.#isComplete = true
     const consumer = this.#consumer
@@ -162,12 +162,12 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     consumer.onEnd(this.#hasQuietEnd)
   }
 
-  /** Whether something of it waits to be read. */
+  /** Whether a part of it waits to be read. */
   get hasUnread(): boolean {
     return (this.#kept !== null && this.#kept.size > 0) || (this.isStream && this.readableLength > 0)
   }
 
-  /** From now on it is a stream like any other. */
+  /** From now on, it is an ordinary stream. */
   #startStreaming(): ReadableFeed {
     if (this.#feed !== null) return this.#feed
     this.#kept ??= this.#createKept()
@@ -177,7 +177,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return feed
   }
 
-  /** A consumer has read the whole body. The stream's own end comes only when it has a listener, now or later. */
+  /** A consumer has read the whole body. The stream itself ends only if something listens for that, now or later. */
   #end(): void {
     if (this.isStream && (this.#feed !== null || this.#isHeard)) this.#endLoudly()
     else this.#hasQuietEnd = true
@@ -195,7 +195,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     this.resume()
   }
 
-  /** The caller's signal has fired: also the pieces that have come are dropped. */
+  /** The caller's signal has fired: pieces that have arrived are dropped, too. */
   abort(reason: Error): void {
     this.#hasFailed = true
     this.on('error', noop)
@@ -222,12 +222,12 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     if (this.#failure !== null && this.#feed === null) this.destroy(this.#failure)
   }
 
-  /** The body as a string, read as UTF-8; a byte order mark is left out. */
+  /** Returns the body as a string, decoded as UTF-8, without a byte order mark. */
   text(): Promise<string> {
     return this.#consume(toText)
   }
 
-  /** The body, parsed as JSON. @throws SyntaxError when it is none: the message names the response. */
+  /** Returns the body, parsed as JSON. @throws SyntaxError if it isn't JSON: the message names the response. */
   json(): Promise<unknown> {
     return this.#consume(BodyReadable.#parse)
   }
@@ -241,22 +241,25 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     }
   }
 
-  /** The body as bytes. */
+  /** Returns the body as bytes. */
   bytes(): Promise<Uint8Array> {
     return this.#consume(toUint8Array)
   }
 
-  /** The body as an ArrayBuffer of its own. */
+  /** Returns the body as an ArrayBuffer of exactly its length. */
   arrayBuffer(): Promise<ArrayBuffer> {
     return this.#consume(toArrayBuffer)
   }
 
-  /** The body as a Blob of the response's content type. */
+  /** Returns the body as a Blob with the response's content type. */
   blob(): Promise<Blob> {
     return this.#consume((bytes) => new Blob([toArrayBuffer(bytes)], { type: this.#contentType() }))
   }
 
-  /** The body, parsed as a form (multipart or urlencoded) by Node's own parser. @throws TypeError when it is none. */
+  /**
+   * Returns the body, parsed as a form (multipart or urlencoded) by Node's own parser. @throws TypeError if it isn't
+   * one.
+   */
   formData(): Promise<FormData> {
     // Not an async function, which would be a frame in the stack of an error.
     return this.arrayBuffer().then((body) =>
@@ -264,15 +267,15 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     )
   }
 
-  /** The pieces as they come, as from any Readable. The body is destroyed when the loop is left. */
+  /** Iterates over the pieces as they arrive, as with any Readable. Leaving the loop destroys the body. */
   override [Symbol.asyncIterator](): AsyncGenerator<Buffer, undefined, undefined> {
     return iterate(this)
   }
 
   /**
-   * Reads the body and throws it away, so that its stream ends well. A body of more than `limit` bytes is aborted.
+   * Reads the body and discards it, so that its stream ends cleanly. A body of more than `limit` bytes is aborted.
    *
-   * @param options `limit` in bytes (@default 131072), and a signal that ends the reading.
+   * @param options `limit` in bytes, by default 131_072, and a signal that ends the reading
    */
   async dump(options?: DumpOptions | null): Promise<void> {
     const signal = options?.signal ?? undefined
@@ -293,7 +296,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     })
   }
 
-  /** Whether the body is read as a stream, or by text() and its like, or its end has a listener. */
+  /** Whether the body is read as a stream, or by text() or a similar method, or something listens for its end. */
   get #isFlowing(): boolean {
     return this.bodyUsed || this.#feed !== null || this.listenerCount('end') > 0
   }
@@ -306,12 +309,12 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     this.resume()
   }
 
-  /** Whether any of it was read, or it was destroyed. */
+  /** Whether a part of it was read, or it was destroyed. */
   get bodyUsed(): boolean {
     return this.#isConsumed || (this.isStream && Readable.isDisturbed(this))
   }
 
-  /** The body as a web stream: made on first use, and locked once text() or its like has begun. */
+  /** The body as a web stream: created on first use, and locked once text() or a similar method was called. */
   get body(): ReadableStream<Uint8Array> {
     if (this.#web === null) {
       this.#web = toWebStream(this)
@@ -338,7 +341,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return this.#isComplete ? this.#consumeNow(convert) : this.#consumeLater(convert)
   }
 
-  /** All of it has come: so it is with most small responses. */
+  /** For a body that has already arrived, as most small responses have. */
   #consumeNow<T>(convert: Convert<T>): Promise<T> {
     try {
       const bytes = this.#takeUnread().join()
@@ -356,7 +359,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     )
   }
 
-  /** Gives a consumer the pieces that have come. The rest goes to it as it comes. */
+  /** Passes the pieces that have arrived to a consumer, and then further pieces as they arrive. */
   #consumeBy(consumer: Consumer): void {
     this.#isConsumed = true
     this.#kept?.clear()
@@ -381,7 +384,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return unread
   }
 
-  /** After `setEncoding` the stream's decoder may hold half a character: what follows has to go through it as well. */
+  /** After `setEncoding`, the stream's decoder may hold half a character: what follows has to pass through it, too. */
   #consumeDecoded(encoding: BufferEncoding): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let text = ''

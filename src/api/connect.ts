@@ -14,9 +14,9 @@ import { TunnelHandler } from './tunnel-handler.ts'
 /**
  * Opens a tunnel.
  *
- * @returns the response's status and header, and the tunnel: a Duplex whose halves end each by itself.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), TunnelRefusedError when the response
- * isn't 2xx, and whatever ends the call.
+ * @returns the response's status and header fields, and the tunnel: a Duplex whose two sides end separately
+ * @throws InvalidArgumentError (the promise rejects) for invalid options, TunnelRefusedError if the response isn't
+ *   2xx, and the error of a failed call
  */
 export function connect<TOpaque>(
   dispatcher: Dispatching,

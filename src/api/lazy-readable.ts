@@ -11,25 +11,25 @@ import { inspect } from 'node:util'
 /** Node sets `usingDomains` once `node:domain` is loaded. */
 const emitters: typeof EventEmitter & { readonly usingDomains?: boolean } = EventEmitter
 
-/** Bytes. */
+/** In bytes. */
 const SIZE_FOR_PROXY = 65_536
 
 /**
- * Inherits from Readable, and is one for all who look: `instanceof`, node's functions for streams, and Readable's
- * methods called with it as `this`. But Readable's constructor runs only when something of Readable or EventEmitter is
- * first used. It makes some 500 bytes, and most bodies are read by `text()` or its like, without a stream.
+ * Inherits from Readable, and is one for everything that checks: `instanceof`, Node's stream functions, and
+ * Readable's methods called with it as `this`. But Readable's constructor, which allocates about 500 bytes, runs only
+ * when something from Readable or EventEmitter is first used: most bodies are read with `text()` or a similar method,
+ * without a stream.
  *
- * Everything that a Readable has is reached by way of `_readableState`, `_events` or `_maxListeners`. Node keeps them
- * as properties of the instance. Here they are accessors of the prototype, until the first use of one makes all of
- * them properties.
+ * Everything in a Readable is reached through `_readableState`, `_events` or `_maxListeners`. In Node these are own
+ * properties. Here they are accessors on the prototype, until the first use of one turns all of them into properties.
  *
- * What differs from a Readable: before its first use, it has no properties of its own that `Object.keys()` would list.
+ * The difference from a Readable: before its first use, it has no own properties that `Object.keys()` would list.
  */
 export class LazyReadable extends Readable {
   readonly #highWaterMark: number
   #isStream = false
 
-  /** @param highWaterMark bytes */
+  /** @param highWaterMark in bytes */
   constructor(highWaterMark: number) {
     // Blank, below, and not Readable.
     super()
@@ -38,12 +38,12 @@ export class LazyReadable extends Readable {
     if (emitters.usingDomains === true) this.#becomeStream()
   }
 
-  /** Readable's constructor has run. Before, nothing has listened to it, read it, or destroyed it. */
+  /** Whether Readable's constructor has run. Until then, nothing has listened to it, read it, or destroyed it. */
   protected get isStream(): boolean {
     return this.#isStream
   }
 
-  /** What `readableHighWaterMark` is at first. Bytes. */
+  /** The first value of `readableHighWaterMark`, in bytes. */
   protected get firstHighWaterMark(): number {
     return this.#highWaterMark
   }
@@ -104,7 +104,7 @@ export class LazyReadable extends Readable {
   }
 }
 
-/** Its constructor makes nothing: what it is given is what a class that inherits from it adds its fields to. */
+/** Its constructor creates nothing: subclasses add their fields to the object that it is given. */
 class Given {
   constructor(given: object) {
     // biome-ignore lint/correctness/noConstructorReturn: so fields are defined in it, past accessors of its prototype
@@ -113,7 +113,7 @@ class Given {
 }
 
 /**
- * Defines the properties of a Readable in an object, in the order in which Readable's constructor makes them. Three
+ * Defines the properties of a Readable in an object, in the order in which Readable's constructor creates them. Three
  * calls of `Object.defineProperty()` would take half a microsecond.
  */
 class StreamProperties extends Given {
@@ -122,7 +122,7 @@ class StreamProperties extends Given {
   readonly _maxListeners = undefined
 }
 
-/** Makes an object with the prototype of the class that is being constructed, and nothing else. */
+/** Creates an object with the prototype of the class that is being constructed, and nothing else. */
 class Blank {}
 
 // `super()` calls what a class inherits from at that time. Instances still inherit from `Readable.prototype`.

@@ -1,5 +1,5 @@
 /**
- * `pipeline()`: a request as a Duplex, to be put between streams.
+ * `pipeline()`: a request as a Duplex, to put between streams.
  *
  * @module
  */
@@ -25,9 +25,9 @@ import { BodyReadable } from './body-readable.ts'
 
 type Callback = (error?: Error | null) => void
 
-/** The request's body: gives the session, on its demand, the pieces that are written to the duplex. */
+/** The request body: provides the session, on demand, with the pieces that are written to the duplex. */
 class PipelineRequest extends Readable {
-  /** The callback of the write that waits for the session; null while none waits. */
+  /** The callback of the write that waits for the session; null if none waits. */
   #onTaken: Callback | null = null
 
   override _read(): void {
@@ -55,13 +55,13 @@ interface DuplexOwner {
   readonly request: PipelineRequest
   /** There is room for more of the response. */
   resumeResponse(): void
-  /** @param reason null when both sides came to their end */
+  /** @param reason null if both sides have ended */
   onDestroyed(reason: Error | null): void
 }
 
-/** The duplex of the caller: its writable side is the request, its readable side what the caller's handler returns. */
+/** The caller's duplex: its writable side is the request, its readable side what the caller's handler returns. */
 class PipelineDuplex extends Duplex {
-  /** Null once destroyed: the duplex may live on (docs/internals/node-streams.md), and the call must not. */
+  /** Null once destroyed: the duplex may live on (docs/internals/node-streams.md), but the call must not. */
   #owner: DuplexOwner | null
 
   constructor(owner: DuplexOwner, objectMode: boolean) {
@@ -73,7 +73,7 @@ class PipelineDuplex extends Duplex {
     if (this.readableLength === 0) this.#owner?.resumeResponse()
   }
 
-  /** A reader that asks for a number of bytes may wait for more, although some are in node's buffer. */
+  /** A reader that asks for a number of bytes may wait for more, although Node's buffer contains some. */
   override read(size?: number): ReturnType<Duplex['read']> {
     const chunk: unknown = super.read(size)
     const mayWait = size !== undefined || this.readableLength === 0
@@ -81,7 +81,10 @@ class PipelineDuplex extends Duplex {
     return chunk
   }
 
-  /** What the handler's stream gives. The duplex is destroyed when the loop is left before the end, as on undici. */
+  /**
+   * Iterates over what the handler's stream provides. Leaving the loop before the end destroys the duplex, as in
+   * undici.
+   */
   override [Symbol.asyncIterator](): AsyncGenerator<unknown, undefined, undefined> {
     return iterate(this)
   }
@@ -105,7 +108,7 @@ class PipelineDuplex extends Duplex {
   }
 }
 
-/** One call of `pipeline()`. */
+/** A call of `pipeline()`. */
 class PipelineCall<TOpaque>
   extends ApiHandler<TOpaque, null>
   implements DispatchHandler, DuplexOwner, BodyOwner
@@ -116,12 +119,12 @@ class PipelineCall<TOpaque>
   readonly #callerContext = new CallerContext()
   readonly isHead: boolean
   readonly target: string
-  /** 0 until the final response's header is there. */
+  /** 0 until the header section of the final response has arrived. */
   statusCode = 0
   readonly #trailers: Trailers
-  /** The body as it comes; null until there is a response. */
+  /** The body as it arrives; null until there is a response. */
   #body: BodyReadable | null = null
-  /** The response has come whole. */
+  /** Whether the whole response has arrived. */
   #isComplete = false
   /** The Readable that the caller's handler has returned; null until then. */
   #response: Readable | null = null
@@ -185,7 +188,7 @@ class PipelineCall<TOpaque>
     this.#forward(response)
   }
 
-  /** Written by hand, since `pipe()` would forward neither failures nor objects. */
+  /** Written by hand, because `pipe()` forwards neither failures nor objects. */
   #forward(response: Readable): void {
     const { duplex } = this
     // Node's buffer gets no second piece: it takes an entry of more than 100 bytes for each, and pins its chunk.
@@ -233,13 +236,13 @@ function isOpenReadable(value: unknown): value is Readable {
 const IDLE_BODY = 'The pipeline() option "body" has no effect: the body is what you write to the duplex'
 
 /**
- * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`
- * returns: the response's body, or what it makes of it.
+ * Returns a Duplex for `stream.pipeline()`: what is written to it is the request body, what is read from it is what
+ * `handler` returns: the response body, or what it makes of it.
  *
- * @param handler called once, with the final response's header and body, and its trailers, which are filled when the
- * body ends; it returns a Readable.
- * @returns the Duplex. Whatever fails destroys it, bad options too: InvalidArgumentError, InvalidReturnValueError when
- * the handler makes no Readable, what the handler throws, and whatever ends the call.
+ * @param handler called once, with the header section and the body of the final response, and with its trailers,
+ *   which are filled when the body ends. It returns a Readable.
+ * @returns the Duplex. Any failure destroys it, even invalid options: InvalidArgumentError, InvalidReturnValueError
+ *   if the handler returns no Readable, what the handler throws, and the error of a failed call
  */
 export function pipeline<TOpaque>(
   dispatcher: Dispatching,

@@ -1,5 +1,5 @@
 /**
- * `request()`: one request, its response's header, and a body to be read.
+ * `request()`: a request that returns the response's header fields and a body to read.
  *
  * @module
  */
@@ -22,17 +22,17 @@ type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
 type Resolve = (data: Data<unknown> | Promise<never>) => void
 type Reject = (error: unknown) => void
 
-/** Gives the caller a body as soon as the header is there, and fills that body. */
+/** Gives the caller a body as soon as the header section has arrived, and fills that body. */
 class RequestHandler<TOpaque>
   extends ApiHandler<TOpaque, Data<TOpaque>>
   implements DispatchHandler, BodyOwner
 {
   readonly isHead: boolean
   readonly target: string
-  /** 0 until the final response's header is there. */
+  /** 0 until the header section of the final response has arrived. */
   statusCode = 0
   readonly #trailers: Trailers
-  /** Null until the final response's header is there. */
+  /** Null until the header section of the final response has arrived. */
   #body: BodyReadable | null = null
 
   constructor(options: RequestOptions<TOpaque>, callback: Callback<Data<TOpaque>>) {
@@ -113,17 +113,17 @@ class PromisedRequest<TOpaque> extends RequestHandler<TOpaque> {
   }
 }
 
-/** The functions of the promise that is being made. */
+/** The functions of the promise that is being created. */
 let lastResolve: Resolve = noop
 let lastReject: Reject = noop
 
-/** For `new Promise()`: one function for all calls, rather than a closure for each. */
+/** For `new Promise()`: one function for all calls, instead of a closure for each. */
 function keepFunctions(resolve: Resolve, reject: Reject): void {
   lastResolve = resolve
   lastReject = reject
 }
 
-/** The form with a promise: any error is its outcome. It makes no closure. */
+/** The form with a promise: any error is its outcome. It creates no closure. */
 function performPromised<TOpaque>(
   dispatcher: Dispatching,
   options: RequestOptions<TOpaque>,
@@ -146,11 +146,12 @@ function performPromised<TOpaque>(
 }
 
 /**
- * Performs a request.
+ * Sends a request.
  *
- * @returns the response's status, header and body, as soon as the header is there; the body must be read, dumped or
- * destroyed, or the peer's window fills up. With `responseHeaders: 'raw'` the headers and trailers are flat arrays.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), and whatever ends the call.
+ * @returns the response's status, header fields and body, as soon as the header section has arrived. Read, dump or
+ *   destroy the body, or the peer's window fills up. With `responseHeaders: 'raw'`, the headers and trailers are flat
+ *   arrays.
+ * @throws InvalidArgumentError (the promise rejects) for invalid options, and the error of a failed call
  */
 export function request<TOpaque>(
   dispatcher: Dispatching,

@@ -10,7 +10,7 @@ import { toListener } from '../core/listener.ts'
 import { invalid } from '../core/validate.ts'
 import { isError, RequestAbortedError } from '../errors/errors.ts'
 
-/** As undici's fetch allows: many calls share one signal, which is no leak. */
+/** The same limit as in undici's fetch: many calls may share one signal, which isn't a leak. */
 const MAX_LISTENERS = 1_500
 
 /** An object that a signal can end. */
@@ -47,7 +47,7 @@ export class SignalLink {
     }
   }
 
-  /** Null where nothing has to be listened to: there is no signal. A signal that is aborted already is told at once. */
+  /** Null if there is no signal to listen to. If a signal has already fired, it reports that at once. */
   static from(signal: AbortSignal | EventEmitter | null | undefined, target: Abortable): SignalLink | null {
     if (signal === null || signal === undefined) return null
     if ('aborted' in signal && signal.aborted === true) {
@@ -69,14 +69,14 @@ export class SignalLink {
   }
 }
 
-/** The signal's own reason; a reason that is no Error becomes the cause of one. */
+/** The signal's own reason; a reason that isn't an Error becomes the cause of one. */
 function toReason(signal: AbortSignal | EventEmitter): Error {
   const reason: unknown = 'reason' in signal ? signal.reason : undefined
   if (reason === undefined || reason === null) return new RequestAbortedError()
   return isError(reason) ? reason : new RequestAbortedError('Request aborted', { cause: reason })
 }
 
-/** Lets more calls share one signal than Node 20 takes for a leak: it warns of the eleventh. */
+/** Lets many calls share one signal: Node 20 considers more than ten listeners a leak, and warns. */
 export function allowListeners(signal: AbortSignal): void {
   if (!(signal instanceof AbortSignal)) return
   let limit = 0

@@ -1,5 +1,5 @@
 /**
- * `stream()`: one request, whose response's body goes straight into a Writable.
+ * `stream()`: a request whose response body is written straight to a Writable.
  *
  * @module
  */
@@ -29,20 +29,20 @@ function isOpenWritable(value: unknown): value is Writable {
   return destroyed !== true && writableEnded !== true
 }
 
-/** Streams of older kinds, such as those of the package readable-stream, tell it by their state alone. */
+/** Older kinds of streams, such as those of the package readable-stream, show it only in their state. */
 function needsDrain(writable: Writable & { _writableState?: { needDrain?: boolean } }): boolean {
   const { writableNeedDrain }: Partial<Writable> = writable
   return writableNeedDrain ?? writable._writableState?.needDrain === true
 }
 
-/** Node's error of a stream that was closed before its end: `stream.pipeline()` and undici give it. */
+/** Node's error for a stream that was closed before its end, as from `stream.pipeline()` and undici. */
 function toPrematureClose(): Error {
   return Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 }
 
 /**
- * The controller of a call, on what the call's factory was given. Not in a WeakMap: a scavenge of V8 keeps each value
- * of a WeakMap that lies in the old space, and so each call since the last one.
+ * A call's controller, attached to the object that the call's factory gets. Not in a WeakMap: V8's scavenges keep
+ * each value of a WeakMap in the old space, and so each call since the last full collection.
  */
 class ControllerSlot extends Foreign {
   readonly #controller: DispatchController
@@ -57,14 +57,15 @@ class ControllerSlot extends Foreign {
   }
 }
 
-/** The controller of the call whose factory was given this object; null for another one. */
+/** The controller of the call whose factory got this object; null for any other object. */
 export function findController(data: object): DispatchController | null {
   return ControllerSlot.find(data)
 }
 
 /**
- * The way from a Writable's listeners to the handler, which ends with the call. Since Node 24 a Writable may live until
- * the next full garbage collection (docs/internals/node-streams.md), and nothing of the call may live on with it.
+ * The link from a Writable's listeners to the handler, which ends with the call. Since Node 24, a Writable may live
+ * until the next full garbage collection (docs/internals/node-streams.md), and no part of the call may live on with
+ * it.
  */
 class Link<TOpaque> {
   /** Null once the call has settled. */
@@ -75,22 +76,22 @@ class Link<TOpaque> {
   }
 }
 
-/** Has a Writable made as soon as the header is there, and writes the body to it. */
+/** Creates a Writable as soon as the header section has arrived, and writes the body to it. */
 class StreamHandler<TOpaque>
   extends ApiHandler<TOpaque, Data<TOpaque>>
   implements DispatchHandler, FeedOwner
 {
   readonly #factory: StreamFactory<TOpaque, HeaderForm>
   readonly #callerContext = new CallerContext()
-  /** Null until the response has come whole. */
+  /** Null until the whole response has arrived. */
   #trailers: Trailers | null = null
-  /** Null until the factory has made it. */
+  /** Null until the factory has returned it. */
   #writable: Writable | null = null
   /** What the Writable's listeners hold; null before there are any. */
   #link: Link<TOpaque> | null = null
-  /** Gives the Writable its pieces; null as long as it writes each piece at once. */
+  /** Passes the pieces to the Writable; null as long as it writes each piece at once. */
   #feed: WritableFeed | null = null
-  /** The Writable has to drain before it gets more. */
+  /** Whether the Writable has to drain before it gets more. */
   #isHeldBack = false
   #hearsDrain = false
 
@@ -149,7 +150,7 @@ class StreamHandler<TOpaque>
     if (takesMore === false) this.#holdBack(controller, writable)
   }
 
-  /** Most responses fit into the Writable, and never come here. */
+  /** Most responses fit into the Writable, and never get here. */
   #holdBack(controller: DispatchController, writable: Writable): void {
     controller.pause()
     // Not `controller.paused`: the controller of an interceptor may lack it, or be paused by the interceptor.
@@ -161,7 +162,7 @@ class StreamHandler<TOpaque>
     writable.on('drain', () => link.handler?.onRoom())
   }
 
-  /** The Writable, or its feed, takes more. */
+  /** The Writable, or its feed, accepts more. */
   onRoom(): void {
     if (!this.#isHeldBack) return
     this.#isHeldBack = false
@@ -179,7 +180,7 @@ class StreamHandler<TOpaque>
     this.onBroken(error)
   }
 
-  /** The Writable has taken the whole body, unless the caller has ended it too early. */
+  /** The Writable has accepted the whole body, unless the caller has ended it too early. */
   onFinish(): void {
     if (this.isSettled) return
     if (this.#trailers === null) {
@@ -201,8 +202,8 @@ class StreamHandler<TOpaque>
   }
 
   /**
-   * Ends the call and the Writable. The first reason counts. The listener for `error` stays: an error of a destroyed
-   * Writable must not end the process.
+   * Ends the call and the Writable. Only the first reason counts. The listener for `error` stays: an error from a
+   * destroyed Writable must not end the process.
    */
   onBroken(error: Error): void {
     if (this.isSettled) return
@@ -214,12 +215,12 @@ class StreamHandler<TOpaque>
 }
 
 /**
- * Performs a request and writes its response's body into a Writable, with its back-pressure.
+ * Sends a request and writes the response body to a Writable, with back-pressure.
  *
- * @param factory called once, with the final response's header, for the Writable
- * @returns `opaque` and the trailers, once the Writable has finished.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), InvalidReturnValueError when the
- * factory makes no Writable, what the factory throws, the Writable's own error, and whatever ends the call.
+ * @param factory called once, with the header section of the final response; it returns the Writable
+ * @returns `opaque` and the trailers, once the Writable has finished
+ * @throws InvalidArgumentError (the promise rejects) for invalid options, InvalidReturnValueError if the factory
+ *   returns no Writable, what the factory throws, the Writable's own error, and the error of a failed call
  */
 export function stream<TOpaque>(
   dispatcher: Dispatching,

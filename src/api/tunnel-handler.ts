@@ -1,5 +1,5 @@
 /**
- * The common part of `connect()` and `upgrade()`: the outcome is a tunnel, or an error.
+ * What `connect()` and `upgrade()` share: the outcome is a tunnel, or an error.
  *
  * @module
  */
@@ -17,14 +17,14 @@ import { ApiHandler } from './api-handler.ts'
 /** The result, for the caller. */
 export type TunnelData<TOpaque> = ConnectData<TOpaque, HeaderForm>
 
-/** Gives the caller the tunnel. From then on it is the caller's: a signal doesn't end it any more. */
+/** Gives the caller the tunnel. From then on it is the caller's: a signal no longer ends it. */
 export class TunnelHandler<TOpaque>
   extends ApiHandler<TOpaque, TunnelData<TOpaque>>
   implements DispatchHandler
 {
   readonly #what: string
 
-  /** @param what the name of the tunnel in an error */
+  /** @param what how an error names the tunnel */
   constructor(options: ApiOptions<TOpaque>, callback: Callback<TunnelData<TOpaque>>, what: string) {
     super(options, callback)
     this.#what = what
@@ -53,7 +53,7 @@ export class TunnelHandler<TOpaque>
     if (!isTaken) socket.destroy()
   }
 
-  /** A response without a tunnel has failed the call before. */
+  /** A response without a tunnel has already failed the call. */
   onResponseData(): void {}
 
   onResponseEnd(): void {}

@@ -1,5 +1,5 @@
 /**
- * `upgrade()`: another protocol on a stream, by extended CONNECT (RFC 8441).
+ * `upgrade()`: another protocol on a stream, via extended CONNECT (RFC 8441).
  *
  * @module
  */
@@ -13,11 +13,11 @@ import type { TunnelData } from './tunnel-handler.ts'
 import { TunnelHandler } from './tunnel-handler.ts'
 
 /**
- * Speaks another protocol on a stream.
+ * Switches to another protocol on a stream.
  *
- * @returns the response's header and the stream: a Duplex whose halves end each by itself.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), NotSupportedError when the peer
- * doesn't offer extended CONNECT, TunnelRefusedError when the response isn't 2xx, and whatever ends the call.
+ * @returns the response's header fields and the stream: a Duplex whose two sides end separately
+ * @throws InvalidArgumentError (the promise rejects) for invalid options, NotSupportedError if the peer doesn't offer
+ *   extended CONNECT, TunnelRefusedError if the response isn't 2xx, and the error of a failed call
  */
 export function upgrade<TOpaque>(
   dispatcher: Dispatching,

@@ -1,5 +1,5 @@
 /**
- * The web stream of a response's body.
+ * The web stream of a response body.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { noop } from '../core/noop.ts'
 import { RequestAbortedError } from '../errors/errors.ts'
 
 /**
- * A web stream that reads a Readable, one piece for each that is asked for. Its `cancel()` destroys the Readable.
+ * A web stream that reads a Readable, one piece at a time, when asked. Its `cancel()` destroys the Readable.
  *
  * `ReadableStream.from()` isn't used: a cancel before the first read would never reach the iterator.
  */

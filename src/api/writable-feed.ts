@@ -1,5 +1,5 @@
 /**
- * What a Writable has still to be given.
+ * The pieces that a Writable has yet to receive.
  *
  * @module
  */
@@ -7,22 +7,22 @@
 import type { Writable } from 'node:stream'
 import { KeptPieces } from '../core/kept-pieces.ts'
 
-/** Hears of a feed. */
+/** Is told about a feed. */
 export interface FeedOwner {
-  /** Nothing is kept any more, and the Writable takes more. */
+  /** Nothing is kept any more, and the Writable accepts more. */
   onRoom(): void
 }
 
 /**
- * Gives a Writable its pieces as it writes them. Node's own buffer takes an entry of more than 100 bytes for each
- * piece, and pins its chunk. So it gets one piece to wait there, and further pieces are kept here until that one was
- * written.
+ * Passes pieces to a Writable as it writes them. Node's own buffer needs an entry of more than 100 bytes for each
+ * piece, and pins its chunk. So the Writable holds only one waiting piece, and further pieces are kept here until
+ * that one was written.
  */
 export class WritableFeed {
   readonly #writable: Writable
   readonly #owner: FeedOwner
   readonly #kept = new KeptPieces()
-  /** A piece waits in the Writable, and its callback is due. */
+  /** Whether a piece waits in the Writable, and its callback is due. */
   #isWaiting = false
   readonly #onWritten = (): void => {
     this.#isWaiting = false
@@ -35,7 +35,7 @@ export class WritableFeed {
     this.#owner = owner
   }
 
-  /** @returns false when no more should come before `onRoom()` or the Writable's `drain` */
+  /** @returns false if no more should follow before `onRoom()` or the Writable's `drain` */
   write(piece: Buffer): boolean {
     const writable = this.#writable
     this.#kept.add(piece)
@@ -43,7 +43,7 @@ export class WritableFeed {
     return this.#kept.size + writable.writableLength < writable.writableHighWaterMark
   }
 
-  /** No further piece comes: the Writable gets all that is kept. */
+  /** No more pieces follow: the Writable gets everything that is kept. */
   end(): void {
     for (let piece = this.#kept.shift(); piece !== null; piece = this.#kept.shift())
       this.#writable.write(piece)

@@ -1,5 +1,5 @@
 /**
- * The stack of a call that has failed: the code that awaits it.
+ * Adds the code that awaits a failed call to its error's stack.
  *
  * @module
  */
@@ -7,27 +7,27 @@
 import { DodiciError } from './errors.ts'
 import { PeerFault } from './peer-fault.ts'
 
-/** What stands between an error's own stack and the one that `captureStack` has taken when the call was made. */
+/** The line between an error's own stack and the one that `captureStack` took when the call was made. */
 export const AT_THE_CALL = '\n    at the call:\n'
 
 /** A line of a stack. */
 const FRAME = /^ {4}at /
 
 /**
- * What runs microtasks, below the function that one has continued. It may be a line of Node's; an async function of
- * Node's awaits like any other.
+ * A frame that runs microtasks, below the function that it has continued. It may be Node's; but Node's async
+ * functions await like any other.
  */
 const RUNNER = /^ {4}at (?!async ).*node:internal\//
 
 /**
- * Rejects the promise of a call a few microtasks later, once the stack of its error names the async functions that
- * await it. A network error begins in a socket's callback, so that its own stack has only frames of Dodici.
+ * Rejects a call's promise a few microtasks later, once its error's stack names the async functions that await it. A
+ * network error begins in a socket's callback, so its own stack contains only Dodici's frames.
  *
- * V8 can follow a promise to the functions that await it, but only from inside an async function. A call that fails
- * gets one; a call that succeeds costs nothing more.
+ * V8 can follow a promise to the functions that await it, but only from inside an async function. A failing call gets
+ * one; a successful call costs nothing more.
  *
- * @param resolve of the promise, which has to be V8's own
- * @param error left as it is unless it is Dodici's: the reason of a signal belongs to the caller
+ * @param resolve the promise's, which has to be V8's own
+ * @param error unchanged unless it is Dodici's: a signal's reason belongs to the caller
  */
 export function rejectAwaited(
   resolve: (rejected: Promise<never>) => void,
@@ -38,15 +38,15 @@ export function rejectAwaited(
   else reject(error)
 }
 
-/** An error of ours, or one of `fetch()` that has it as its cause. */
+/** Whether it is Dodici's error, or an error from `fetch()` with one as its cause. */
 export function isOwn(error: unknown): error is Error {
   return error instanceof DodiciError || (error instanceof TypeError && error.cause instanceof DodiciError)
 }
 
 /**
- * A promise that is rejected in the same way: to be returned, or to resolve the caller's promise with.
+ * A promise that rejects in the same way: return it, or resolve the caller's promise with it.
  *
- * @param error Dodici's, or made for this call alone: its stack may change
+ * @param error Dodici's, or created for this call alone: its stack may change
  */
 export async function failAwaited(error: unknown): Promise<never> {
   // The promise follows this one after the first; then V8 sees what awaits it.
@@ -56,8 +56,8 @@ export async function failAwaited(error: unknown): Promise<never> {
 }
 
 /**
- * Puts the functions that await the caller of this one into the stack of an error. Call it from an async function, or
- * an async generator, that has awaited something before: then all of its callers await.
+ * Adds the functions that await this function's caller to an error's stack. Call it from an async function, or an
+ * async generator, that has awaited something before: then all its callers await.
  *
  * @returns the error
  */
@@ -74,7 +74,7 @@ export function leadToAwaiting(error: unknown): unknown {
   return error
 }
 
-/** Puts the caller's frames in place of ours, and leaves those of a cause out: they are the same, or of Dodici. */
+/** Replaces Dodici's frames with the caller's, and omits those of a cause: they are the same, or Dodici's. */
 function leadTo(error: Error, awaiting: readonly string[]): void {
   // With `captureStack` the caller's frames are there already.
   if (typeof error.stack !== 'string' || error.stack.includes(AT_THE_CALL)) return

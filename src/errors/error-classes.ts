@@ -1,5 +1,5 @@
 /**
- * The error classes that are public: ours, and those of undici alone.
+ * The public error classes: Dodici's, and those that only undici throws.
  *
  * @module
  */

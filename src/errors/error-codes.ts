@@ -4,7 +4,7 @@
  * @module
  */
 
-/** By the names that RFC 9113 §7 gives them; RST_STREAM and GOAWAY carry them. */
+/** The codes by their names in RFC 9113 §7; RST_STREAM and GOAWAY carry them. */
 export const ErrorCode = Object.freeze({
   NO_ERROR: 0x0,
   PROTOCOL_ERROR: 0x1,
@@ -26,7 +26,7 @@ const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(ErrorCode).map(([name, code]) => [code, name]),
 )
 
-/** The name of an HTTP/2 error code, such as `REFUSED_STREAM`; unknown codes come back as `0x…`. */
+/** The name of an HTTP/2 error code, such as `REFUSED_STREAM`; for unknown codes, `0x…`. */
 export function toErrorCodeName(code: number): string {
   return NAMES.get(code) ?? `0x${code.toString(16)}`
 }

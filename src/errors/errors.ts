@@ -1,9 +1,9 @@
 /**
  * Every error class of Dodici, and the translation of Node's and the peer's errors into them.
  *
- * Names and codes are undici's where the meaning is undici's. Each class carries undici's mark
- * (`Symbol.for('undici.error.…')`), so that `error instanceof undici.errors.SocketError` holds as well, and Dodici's
- * own mark, so that the ESM and the CJS copy of this package in one process recognise each other's errors.
+ * Names and codes are undici's if the meaning is. Each class carries undici's mark (`Symbol.for('undici.error.…')`),
+ * so that `error instanceof undici.errors.SocketError` is true as well, and Dodici's own mark, so that the ESM and
+ * CommonJS copies of this package in one process recognise each other's errors.
  *
  * @module
  */
@@ -14,9 +14,9 @@ import type { CallErrorFields, Processed } from '../../types/errors.ts'
 export interface ErrorDetails {
   /** The underlying error, if there is one. */
   cause?: unknown
-  /** RFC 9113 §7 error code, or null where the peer or node:http2 named none. @default null */
+  /** The error code (RFC 9113 §7), or null if neither the peer nor node:http2 has given one. @default null */
   http2ErrorCode?: number | null
-  /** The additional debug data of the peer's GOAWAY, or null. @default null */
+  /** The additional debug data in the peer's GOAWAY, or null. @default null */
   goawayDebugData?: Buffer | null
   /** @default 'no' */
   processed?: Processed
@@ -24,16 +24,16 @@ export interface ErrorDetails {
 
 type OwnClass = new (...args: never[]) => DodiciError
 
-/** Every class of this file whose constructor takes `(message, details)`. */
+/** Every class in this file whose constructor takes `(message, details)`. */
 const ownClasses = new Set<unknown>()
 
-/** How errors are copied whose constructor takes something else. */
+/** How to copy errors whose constructor takes other arguments. */
 const copies = new Map<unknown, (error: DodiciError) => DodiciError>()
 
-/** The classes that undici has as well, by their code. */
+/** The classes that undici also has, by their code. */
 const undiciClasses = new Map<unknown, OwnClass>()
 
-/** undici's messages, by code, of errors that are made without one: mocks and tests make such errors. */
+/** undici's messages, by code, for errors created without a message: mocks and tests create such errors. */
 const defaultMessages: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error'],
   ['UND_ERR_HEADERS_TIMEOUT', 'Headers Timeout Error'],
@@ -54,15 +54,15 @@ const defaultMessages: ReadonlyMap<string, string> = new Map([
 
 const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
 
-/** undici's mark on the errors with a code of its own. */
+/** undici's mark on errors with this code. */
 export const undiciMark = (code: string): symbol => Symbol.for(`undici.error.${code}`)
 
-/** A class, also an abstract one. */
+/** Any class, including abstract ones. */
 export type AnyClass = abstract new (...args: never[]) => object
 
 /**
- * Lets `instanceof` hold for each value that has one of the marks, whichever copy of Dodici or undici has made it. A
- * user's own subclass has no mark: for it the prototype chain is checked.
+ * Makes `instanceof` true for each value with one of the marks, whichever copy of Dodici or undici has created it. A
+ * user's own subclass has no mark: for it, the prototype chain is checked.
  */
 export function recognise(markedClass: AnyClass, marks: readonly symbol[]): void {
   Object.defineProperty(markedClass, Symbol.hasInstance, {
@@ -85,7 +85,7 @@ export const hidden = (value: unknown): PropertyDescriptor => ({
 })
 
 /**
- * Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents.
+ * Gives a class its name, its code, undici's mark and Dodici's. Subclasses inherit their parents' marks.
  *
  * @param toCopy for a class whose constructor doesn't take `(message, details)`
  */
@@ -112,22 +112,22 @@ export function brand(
 }
 
 /**
- * The parent of every error of this package.
+ * The base class of every error from this package.
  *
- * Its `code` is a string such as `UND_ERR_SOCKET` (undici's, where undici has the same error) or `DODICI_ERR_STREAM`.
+ * Its `code` is a string such as `UND_ERR_SOCKET` (undici's, if undici has the same error) or `DODICI_ERR_STREAM`.
  */
 export class DodiciError extends Error implements CallErrorFields {
-  /** The error's code, undici's where the meaning is undici's. An own property: logs and `JSON.stringify()` show it. */
+  /** The error's code; undici's if the meaning is. An own property, so that logs and `JSON.stringify()` show it. */
   readonly code: string
   /** Whether the server may have acted on the call. @default 'no' */
   processed: Processed
-  /** How many streams the call was tried on. @default 0 */
+  /** On how many streams the call was tried. @default 0 */
   attempts = 0
-  /** The id of the last of these streams; null when no stream was opened. @default null */
+  /** The id of the last of these streams; null if none was opened. @default null */
   streamId: number | null = null
-  /** RFC 9113 §7 error code, or null. @default null */
+  /** The error code (RFC 9113 §7), or null. @default null */
   http2ErrorCode: number | null
-  /** The additional debug data of the peer's GOAWAY, or null. @default null */
+  /** The additional debug data in the peer's GOAWAY, or null. @default null */
   goawayDebugData: Buffer | null
 
   constructor(message?: string, given: ErrorDetails = {}) {
@@ -144,46 +144,49 @@ export class DodiciError extends Error implements CallErrorFields {
 }
 brand(DodiciError, 'DodiciError', 'UND_ERR')
 
-/** An argument or an option is not what it has to be: the message names it, its value, and what would be accepted. */
+/** An argument or an option is invalid: the message names it, its value, and what would be accepted. */
 export class InvalidArgumentError extends DodiciError {
   declare readonly code: 'UND_ERR_INVALID_ARG'
 }
 brand(InvalidArgumentError, 'InvalidArgumentError', 'UND_ERR_INVALID_ARG')
 
-/** The request makes no sense over HTTP/2, the peer doesn't support it, or Dodici doesn't support it yet. */
+/** The request makes no sense over HTTP/2, or the peer or Dodici doesn't support it. */
 export class NotSupportedError extends DodiciError {
   declare readonly code: 'UND_ERR_NOT_SUPPORTED'
 }
 brand(NotSupportedError, 'NotSupportedError', 'UND_ERR_NOT_SUPPORTED')
 
-/** No connection was made: refused, not resolved, not trusted. `code` and `cause` are those of Node's error. */
+/** No connection could be made: refused, not resolved, or not trusted. `code` and `cause` come from Node's error. */
 export class ConnectError extends DodiciError {
   declare code: string
 }
 brand(ConnectError, 'ConnectError', 'DODICI_ERR_CONNECT', null)
 
-/** The connection was made, but the peer did not choose `h2` by ALPN (RFC 9113 §3.2). */
+/** The connection was made, but the peer didn't choose `h2` in ALPN (RFC 9113 §3.2). */
 export class AlpnError extends DodiciError {
   declare readonly code: 'DODICI_ERR_ALPN'
 
-  /** The protocol that the peer chose; `false` for none; `null` when it refused all that were offered. @default null */
+  /** The protocol that the peer chose; `false`: none; `null`: it refused all that were offered. @default null */
   alpnProtocol: string | false | null = null
 }
 brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
 
-/** No connection, or no SETTINGS of the peer on it, within `connectTimeout`. */
+/** There was no connection, or no SETTINGS from the peer, within `connectTimeout`. */
 export class ConnectTimeoutError extends DodiciError {
   declare readonly code: 'UND_ERR_CONNECT_TIMEOUT'
 }
 brand(ConnectTimeoutError, 'ConnectTimeoutError', 'UND_ERR_CONNECT_TIMEOUT')
 
-/** No stream for the call within `queueTimeout`: the peer's limit was reached, or there was no connection. */
+/** There was no stream for the call within `queueTimeout`: the peer's limit was reached, or there was no connection. */
 export class QueueTimeoutError extends DodiciError {
   declare readonly code: 'DODICI_ERR_QUEUE_TIMEOUT'
 }
 brand(QueueTimeoutError, 'QueueTimeoutError', 'DODICI_ERR_QUEUE_TIMEOUT', null)
 
-/** No progress on the request body within `uploadTimeout`: its source stood still, or the peer took nothing. */
+/**
+ * The request body made no progress within `uploadTimeout`: its source delivered nothing, or the peer accepted
+ * nothing.
+ */
 export class UploadTimeoutError extends DodiciError {
   declare readonly code: 'DODICI_ERR_UPLOAD_TIMEOUT'
 }
@@ -195,19 +198,19 @@ export class RequestTimeoutError extends DodiciError {
 }
 brand(RequestTimeoutError, 'RequestTimeoutError', 'DODICI_ERR_REQUEST_TIMEOUT', null)
 
-/** No response within `headersTimeout` of the request. */
+/** There was no response within `headersTimeout` after the request was sent. */
 export class HeadersTimeoutError extends DodiciError {
   declare readonly code: 'UND_ERR_HEADERS_TIMEOUT'
 }
 brand(HeadersTimeoutError, 'HeadersTimeoutError', 'UND_ERR_HEADERS_TIMEOUT')
 
-/** No progress of the response's body within `bodyTimeout`. */
+/** The response body made no progress within `bodyTimeout`. */
 export class BodyTimeoutError extends DodiciError {
   declare readonly code: 'UND_ERR_BODY_TIMEOUT'
 }
 brand(BodyTimeoutError, 'BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT')
 
-/** The call was aborted without a reason of the caller's own. */
+/** The call was aborted without a reason from the caller. */
 export class RequestAbortedError extends DodiciError {
   declare readonly code: 'UND_ERR_ABORTED'
 }
@@ -215,7 +218,7 @@ brand(RequestAbortedError, 'AbortError', 'UND_ERR_ABORTED')
 // undici's RequestAbortedError is an AbortError too, and users test for either.
 Object.defineProperty(RequestAbortedError.prototype, undiciMark('UND_ERR_ABORT'), hidden(true))
 
-/** The request's body is shorter or longer than its `content-length`. */
+/** The request body is shorter or longer than its `content-length`. */
 export class RequestContentLengthMismatchError extends DodiciError {
   declare readonly code: 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'
 }
@@ -225,7 +228,7 @@ brand(
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 )
 
-/** The response's body is shorter or longer than its `content-length`. */
+/** The response body is shorter or longer than its `content-length`. */
 export class ResponseContentLengthMismatchError extends DodiciError {
   declare readonly code: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
@@ -235,22 +238,21 @@ brand(
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 )
 
-/** The response's body is larger than `maxResponseSize`. */
+/** The response body is larger than `maxResponseSize`. */
 export class ResponseExceededMaxSizeError extends DodiciError {
   declare readonly code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
 }
 brand(ResponseExceededMaxSizeError, 'ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
 
-/**
- * The fields of a response's header or trailers are larger than `maxHeaderSize`, or the informational responses are.
- */
+/** A response's header or trailer section, or its informational responses together, are larger than `maxHeaderSize`. */
 export class HeadersOverflowError extends DodiciError {
   declare readonly code: 'UND_ERR_HEADERS_OVERFLOW'
 }
 brand(HeadersOverflowError, 'HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW')
 
 /**
- * A response's header or trailers have more fields than `maxHeadersCount`, or too many informational responses came.
+ * A response's header or trailer section has more fields than `maxHeadersCount`, or too many informational responses
+ * arrived.
  */
 export class HeadersCountError extends DodiciError {
   declare readonly code: 'DODICI_ERR_HEADERS_COUNT'
@@ -258,15 +260,15 @@ export class HeadersCountError extends DodiciError {
 brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
 
 /**
- * The fields of a request, or of its trailers, are larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE allows (RFC
- * 9113 §6.5.2).
+ * A request's header or trailer section is larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE allows (RFC 9113
+ * §6.5.2).
  */
 export class RequestHeadersOverflowError extends DodiciError {
   declare readonly code: 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW'
 }
 brand(RequestHeadersOverflowError, 'RequestHeadersOverflowError', 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW', null)
 
-/** A function of the caller's returned something else than it has to: the message says what was expected. */
+/** A caller's function has returned an unexpected value: the message says what was expected. */
 export class InvalidReturnValueError extends DodiciError {
   declare readonly code: 'UND_ERR_INVALID_RETURN_VALUE'
 }
@@ -290,21 +292,21 @@ export class ClientClosedError extends DodiciError {
 }
 brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
 
-/** The session died under the call: its socket broke, or the peer sent GOAWAY with an error. */
+/** The session was lost during the call: its socket broke, or the peer sent GOAWAY with an error. */
 export class SocketError extends DodiciError {
   declare readonly code: 'UND_ERR_SOCKET' | 'DODICI_ERR_TUNNEL_REFUSED'
 }
 brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
 
 /**
- * The response isn't HTTP/1.1: the parser of the fallback has refused it. `instanceof` holds for undici's class of this
- * name, too.
+ * The response isn't HTTP/1.1: the fallback's parser has refused it. `instanceof` is also true for undici's class
+ * with this name.
  */
 class HttpParserError extends SocketError {}
 brand(HttpParserError, 'HTTPParserError', 'UND_ERR_SOCKET', null)
 Object.defineProperty(HttpParserError.prototype, undiciMark('UND_ERR_HTTP_PARSER'), hidden(true))
 
-/** The response to a CONNECT, or an extended CONNECT, has another status than 2xx: there is no tunnel. */
+/** The response to a CONNECT, or an extended CONNECT, has a status other than 2xx: there is no tunnel. */
 export class TunnelRefusedError extends SocketError {
   declare readonly code: 'DODICI_ERR_TUNNEL_REFUSED'
 
@@ -320,21 +322,18 @@ brand(TunnelRefusedError, 'TunnelRefusedError', 'DODICI_ERR_TUNNEL_REFUSED', nul
 // Its constructor doesn't take `(message, details)`.
 ownClasses.delete(TunnelRefusedError)
 
-/** The peer reset the call's stream, or closed it without a complete response. `http2ErrorCode` says why. */
+/** The peer has reset the call's stream, or closed it without a complete response. `http2ErrorCode` says why. */
 export class StreamError extends DodiciError {
   declare readonly code: 'DODICI_ERR_STREAM'
 }
 brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
 
-/**
- * Whether a value is an Error, of whichever realm: also the `TimeoutError` of a signal in jest's environment, a
- * DOMException.
- */
+/** Whether a value is an Error from any realm: also a signal's `TimeoutError` in jest's environment, a DOMException. */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || toTag(value) === '[object Error]' || isDomException(value)
 }
 
-/** Whether a value is a DOMException, that of jsdom too. */
+/** Whether a value is a DOMException, including jsdom's. */
 export function isDomException(value: unknown): value is DOMException {
   return toTag(value) === '[object DOMException]'
 }
@@ -343,7 +342,7 @@ function toTag(value: unknown): string {
   return Object.prototype.toString.call(value)
 }
 
-/** Anything thrown, as an Error: what is one already comes back untouched. */
+/** Any thrown value as an Error: an Error is returned unchanged. */
 export function toError(thrown: unknown): Error {
   if (isError(thrown)) return thrown
   let text: string = typeof thrown
@@ -375,9 +374,10 @@ function toCode(cause: unknown): unknown {
 }
 
 /**
- * Node's or the user's error of a failed connection attempt, as a DodiciError. A DodiciError comes back untouched.
+ * An error of a failed connection attempt, from Node or the user, as a DodiciError. A DodiciError is returned
+ * unchanged.
  *
- * @param alpnHint what the message says of the options where the peer refused all protocols
+ * @param alpnHint what the message says about the options if the peer refused all protocols
  */
 export function toConnectError(cause: unknown, origin: string, alpnHint = ''): DodiciError {
   if (cause instanceof DodiciError) return cause
@@ -389,30 +389,30 @@ export function toConnectError(cause: unknown, origin: string, alpnHint = ''): D
 
 /**
  * RFC 7301 §3.2: a server that knows none of the offered protocols sends an alert. The code of OpenSSL's error
- * contains this name whether the peer or this side has sent the alert.
+ * contains this name, whether the peer or this side has sent the alert.
  */
 function isOfAlert(cause: unknown): boolean {
   const code = toCode(cause)
   return typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')
 }
 
-/** Whether a connection has failed because the peer speaks none of the protocols that were offered. */
+/** Whether a connection has failed because the peer speaks none of the offered protocols. */
 export function isNoProtocol(error: Error): boolean {
   if (error instanceof AlpnError) return error.alpnProtocol === null || error.alpnProtocol === 'h2'
   return isOfAlert(error) || isOfAlert(error.cause)
 }
 
-/** The certificate's issuer isn't known. */
+/** The certificate's issuer is unknown. */
 const UNKNOWN_ISSUER: ReadonlySet<string> = new Set([
   ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
   ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ])
-/** What OpenSSL says of bytes that are no TLS record. */
+/** OpenSSL's codes for bytes that aren't a TLS record. */
 const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNKNOWN_PROTOCOL)$/
-/** The alerts of a server that wants a certificate of the client's, or another one. */
+/** The alerts from a server that wants a client certificate, or a different one. */
 const NO_CLIENT_CERTIFICATE = /^ERR_SSL_\w*ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA)$/
 
-/** The options that have to do with the failure of a connection: Node names none. Empty for none. */
+/** The options that may solve the failure of a connection, because Node doesn't name any. Empty for none. */
 function toHint(cause: unknown): string {
   const code = toCode(cause)
   if (Reflect.get(Object(cause), 'syscall') === 'bind') return ' (check localAddress and localPort)'
@@ -437,8 +437,8 @@ function toPlainConnectError(cause: unknown, origin: string): ConnectError {
 }
 
 /**
- * The error of a fallback dispatcher, as a DodiciError: of the class with the same undici code, where there is one. A
- * DodiciError comes back untouched.
+ * A fallback dispatcher's error as a DodiciError, of the class with the same undici code if there is one. A
+ * DodiciError is returned unchanged.
  */
 export function toFallbackError(cause: Error, origin: string, processed: Processed): DodiciError {
   if (cause instanceof DodiciError) return cause
@@ -451,15 +451,14 @@ export function toFallbackError(cause: Error, origin: string, processed: Process
 }
 
 /**
- * An error with a code, as the events of a dispatcher promise: errors of Node and Dodici have one, any other is
- * wrapped.
+ * An error with a code, as a dispatcher's events promise: errors from Node and Dodici have one, any other is wrapped.
  */
 export function toCodedError(error: Error): Error & { code: string } {
   if ('code' in error && typeof error.code === 'string') return error as Error & { code: string }
   return new DodiciError(error.message, { cause: error })
 }
 
-/** An error of its own for each of the calls that one event has ended: each has the details of its own call. */
+/** A separate error for each call that one event has ended, with that call's details. */
 export function toOwnError(error: DodiciError): DodiciError {
   // A user's own class may have a constructor with other parameters: it isn't called.
   if (!ownClasses.has(error.constructor)) return copies.get(error.constructor)?.(error) ?? error

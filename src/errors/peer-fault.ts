@@ -1,8 +1,8 @@
 /**
- * What a peer did wrong, as the protocol says it.
+ * What a peer did wrong, in the protocol's terms.
  *
  * @module
  */
 
-/** Never thrown to a caller: the session makes a DodiciError of it, whose `cause` it is. */
+/** Never thrown to a caller: the session turns it into a DodiciError, with this as its `cause`. */
 export class PeerFault extends Error {}

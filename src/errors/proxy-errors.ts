@@ -1,5 +1,5 @@
 /**
- * The errors of proxies, with the constructors of undici's.
+ * The errors about proxies, with undici's constructors.
  *
  * @module
  */
@@ -7,23 +7,23 @@
 import type { ErrorDetails } from './errors.ts'
 import { brand, DodiciError } from './errors.ts'
 
-/** A response of a proxy that refused a tunnel. */
+/** A proxy's response that refuses a tunnel. */
 export interface ProxyResponse {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Its first 64 KiB at most. */
+  /** At most its first 64 KiB. */
   readonly body: Buffer
 }
 
-/** No tunnel: the proxy refused it, or was lost before it was open. */
+/** There is no tunnel: the proxy has refused it, or was lost before it was open. */
 export class ProxyConnectionError extends DodiciError {
   declare readonly code: 'UND_ERR_PRX_CONN'
 
-  /** The status of the proxy's response; null when there was none. @default null */
+  /** The status of the proxy's response; null if there was none. @default null */
   statusCode: number | null = null
-  /** The header of the proxy's response; null when there was none. @default null */
+  /** The header fields of the proxy's response; null if there was none. @default null */
   headers: ProxyResponse['headers'] | null = null
-  /** The first 64 KiB of the body of the proxy's response; null when there was none. @default null */
+  /** The first 64 KiB of the body of the proxy's response; null if there was none. @default null */
   body: Buffer | null = null
 
   constructor(cause?: unknown, message = 'Proxy Connection failed', details: ErrorDetails = {}) {
@@ -37,12 +37,12 @@ brand(ProxyConnectionError, 'ProxyConnectionError', 'UND_ERR_PRX_CONN', undefine
   return Object.assign(copy, { statusCode, headers, body })
 })
 
-/** The error of a refused tunnel. */
+/** The error for a refused tunnel. */
 export function toProxyRefusal(message: string, response: ProxyResponse): ProxyConnectionError {
   return Object.assign(new ProxyConnectionError(undefined, message), response)
 }
 
-/** The TLS handshake with the proxy itself failed: its certificate isn't trusted, for example. */
+/** The TLS handshake with the proxy itself has failed: its certificate isn't trusted, for example. */
 export class SecureProxyConnectionError extends DodiciError {
   declare readonly code: 'UND_ERR_PRX_TLS'
 
@@ -58,10 +58,10 @@ brand(
   (error) => new SecureProxyConnectionError(error.cause, error.message, error),
 )
 
-/** Codes by which Node and OpenSSL tell that a certificate, or the handshake, isn't right. */
+/** The codes in Node and OpenSSL for an invalid certificate or handshake. */
 const OF_TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|INVALID_CA)/
 
-/** The error of a connection to a proxy that has failed by TLS; null for another one. */
+/** The error for a connection to a proxy that has failed because of TLS; null for other errors. */
 export function toSecureProxyError(error: Error, proxy: string): SecureProxyConnectionError | null {
   const code: unknown = Reflect.get(error, 'code')
   if (typeof code !== 'string' || !OF_TLS.test(code)) return null
@@ -72,7 +72,7 @@ export function toSecureProxyError(error: Error, proxy: string): SecureProxyConn
 }
 
 /**
- * A SOCKS5 proxy refused, or doesn't speak SOCKS5. `code` is undici's, such as `UND_ERR_SOCKS5_REPLY_5` for the reply
+ * A SOCKS5 proxy has refused, or doesn't speak SOCKS5. `code` is undici's, such as `UND_ERR_SOCKS5_REPLY_5` for reply
  * 5.
  */
 export class Socks5ProxyError extends DodiciError {

@@ -1,6 +1,6 @@
 /**
- * The error classes of undici that Dodici's own errors don't need. The tools of undici over our dispatchers throw such
- * errors: so `instanceof` holds for those of undici 6, 7 and 8, by undici's marks.
+ * undici's error classes that Dodici's own errors don't need. undici's tools throw such errors over Dodici's
+ * dispatchers: `instanceof` is true for those from undici 6, 7 and 8, because of undici's marks.
  *
  * Names, codes and constructors are undici's.
  *
@@ -11,9 +11,7 @@ import { hidden, recognise, undiciMark } from './errors.ts'
 
 type Fields = Record<string, unknown> | string[] | null
 
-/**
- * The parent of undici's errors. Dodici's errors are instances of it as well.
- */
+/** The base class of undici's errors. Dodici's errors are instances of it, too. */
 export class UndiciError extends Error {
   /** The error's code. */
   readonly code: string
@@ -25,7 +23,7 @@ export class UndiciError extends Error {
 }
 brand(UndiciError, 'UndiciError', 'UND_ERR')
 
-/** A call was aborted. Dodici's RequestAbortedError is an instance of it as well. */
+/** A call was aborted. Dodici's RequestAbortedError is an instance of it, too. */
 export class AbortError extends UndiciError {
   declare readonly code: 'UND_ERR_ABORT'
 
@@ -35,7 +33,7 @@ export class AbortError extends UndiciError {
 }
 brand(AbortError, 'AbortError', 'UND_ERR_ABORT')
 
-/** Tells of something that is no failure of its own. */
+/** Information that isn't a failure by itself. */
 export class InformationalError extends UndiciError {
   declare readonly code: 'UND_ERR_INFO'
 
@@ -45,7 +43,7 @@ export class InformationalError extends UndiciError {
 }
 brand(InformationalError, 'InformationalError', 'UND_ERR_INFO')
 
-/** A BalancedPool has no upstream. */
+/** A BalancedPool has no upstreams. */
 export class BalancedPoolMissingUpstreamError extends UndiciError {
   declare readonly code: 'UND_ERR_BPL_MISSING_UPSTREAM'
 
@@ -55,7 +53,7 @@ export class BalancedPoolMissingUpstreamError extends UndiciError {
 }
 brand(BalancedPoolMissingUpstreamError, 'MissingUpstreamError', 'UND_ERR_BPL_MISSING_UPSTREAM')
 
-/** A RetryHandler can't go on with a response. */
+/** A RetryHandler can't continue with a response. */
 export class RequestRetryError extends UndiciError {
   declare readonly code: 'UND_ERR_REQ_RETRY'
 
@@ -87,7 +85,7 @@ export class ResponseError extends UndiciError {
   readonly statusCode: number
   /** The response's body: parsed if it is JSON. `null`: unknown. */
   readonly body: Record<string, unknown> | string | null
-  /** Whether `body` is the beginning only. */
+  /** Whether `body` is only the beginning. */
   readonly bodyTruncated: boolean
   /** The response's header fields. `null`: unknown. */
   readonly headers: Fields
@@ -138,7 +136,7 @@ export class ResponseStatusCodeError extends UndiciError {
 }
 brand(ResponseStatusCodeError, 'ResponseStatusCodeError', 'UND_ERR_RESPONSE_STATUS_CODE')
 
-/** A response redirects once more than was allowed. */
+/** A response redirects once more than allowed. */
 export class MaxRedirectsError extends UndiciError {
   declare readonly code: 'UND_ERR_REDIRECT_MAX'
 
@@ -148,7 +146,7 @@ export class MaxRedirectsError extends UndiciError {
 }
 brand(MaxRedirectsError, 'MaxRedirectsError', 'UND_ERR_REDIRECT_MAX')
 
-/** A message of a WebSocket is too large once decompressed. */
+/** A WebSocket message is too large after decompression. */
 export class MessageSizeExceededError extends UndiciError {
   declare readonly code: 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED'
 
@@ -158,11 +156,11 @@ export class MessageSizeExceededError extends UndiciError {
 }
 brand(MessageSizeExceededError, 'MessageSizeExceededError', 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED')
 
-/** The HTTP/1.1 parser of undici refused a message. */
+/** undici's HTTP/1.1 parser has refused a message. */
 export class HTTPParserError extends Error {
-  /** `HPE_` and the parser's code; undefined for none. */
+  /** `HPE_` and the parser's code; undefined if there is none. */
   readonly code: string | undefined
-  /** What the parser was reading; undefined for unknown. */
+  /** What the parser was reading; undefined if unknown. */
   readonly data: string | undefined
 
   constructor(message?: string, code?: string, data?: { toString(): string }) {

@@ -1,5 +1,5 @@
 /**
- * Buffers a response of 421 for undici's fetch.
+ * Buffers a 421 response for undici's fetch.
  *
  * @module
  */
@@ -13,13 +13,10 @@ import { ForwardingHandler } from './forwarding-handler.ts'
 /** RFC 9110 §15.5.20: Misdirected Request. */
 export const MISDIRECTED = 421
 
-/** What is held at most. A larger response is handed on as it comes. Bytes. */
+/** How many bytes are held at most. A larger response is passed on as it arrives. */
 const MAX_HELD = 65_536
 
-/**
- * What is to hear of a 421 in place of a handler: the handler itself, but for a request of fetch's that fetch sends
- * again.
- */
+/** The handler to use for a 421: the handler itself, unless fetch made the request and would send it again. */
 export function toMisdirectedHandler(
   handler: DispatchHandler,
   { body, contentLength }: Request,
@@ -30,13 +27,13 @@ export function toMisdirectedHandler(
 }
 
 /**
- * Holds a 421 back that fetch is told of: it sends its request again by itself, as soon as it sees the header, and
- * drops its connection first. A response that has come in whole by then is over; any other would end in an error, and
- * take the body of the second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over,
+ * Holds a 421 back from fetch, which sends its request again by itself as soon as it sees the header section, and
+ * drops its connection first. A response that is complete by then is over; any other would end in an error, and take
+ * the body of the second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over,
  * abort() can't end it any more.
  */
 class BufferedMisdirectedResponse extends ForwardingHandler {
-  /** Null once it was handed on. */
+  /** Null once it was passed on. */
   #header: Parameters<NonNullable<DispatchHandler['onResponseStart']>> | null = null
   readonly #kept = new KeptPieces()
 

@@ -1,5 +1,5 @@
 /**
- * `captureStack`: errors with the stack of the caller.
+ * `captureStack`: errors with their caller's stack.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import { AT_THE_CALL } from '../errors/awaited-stack.ts'
 import { DodiciError } from '../errors/errors.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
-/** Frames of Dodici itself between `dispatch()` and the caller of `fetch()`, at most. */
+/** How many of Dodici's own frames there are at most between `dispatch()` and the caller of `fetch()`. */
 const OWN_FRAMES = 20
 
-/** Where `dispatch()` was called: the lines of a stack. @param below the function whose caller is the first line */
+/** Where `dispatch()` was called: the lines of a stack. @param below the function whose caller is in the first line */
 function toCallerStack(below: (...args: never[]) => unknown): string {
   const { stackTraceLimit } = Error
   const holder = { stack: '' }
@@ -25,7 +25,7 @@ function toCallerStack(below: (...args: never[]) => unknown): string {
   return holder.stack.slice(holder.stack.indexOf('\n') + 1)
 }
 
-/** Appends the stack of the caller to the error of the call. */
+/** Appends the caller's stack to the error of the call. */
 export class CallerStackHandler extends ForwardingHandler {
   readonly #stack: string
 

@@ -12,7 +12,7 @@ import { isLegacyHandler } from './legacy-handler.ts'
 import { RefusedController } from './refused-controller.ts'
 
 /**
- * Checks that a handler of either shape has all methods that it needs.
+ * Checks that a handler of either shape has all required methods.
  *
  * @throws InvalidArgumentError that names the missing method
  */
@@ -49,9 +49,9 @@ function isOptional(method: unknown): boolean {
 }
 
 /**
- * Whether a handler of either shape has all methods that it needs. If not, it is told so, as in undici.
+ * Whether a handler of either shape has all required methods. If not, it gets an error, as in undici.
  *
- * @throws InvalidArgumentError when it has no method for errors
+ * @throws InvalidArgumentError if it has no method for errors
  */
 export function isFit(options: unknown, handler: unknown): handler is AnyDispatchHandler {
   try {
@@ -76,7 +76,7 @@ const OPTIONAL_METHODS = ['onBodySent', 'onRequestSent']
 
 const METHODS = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 const LEGACY_METHODS = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError']
-/** undici's own handlers of tunnels have only these. */
+/** undici's own tunnel handlers have only these. */
 const TUNNEL_METHODS = ['onRequestStart', 'onResponseStart', 'onResponseError']
 const LEGACY_TUNNEL_METHODS = ['onConnect', 'onHeaders', 'onError']
 
@@ -92,7 +92,7 @@ function asksForTunnel({ method, upgrade }: Partial<DispatchOptions>): boolean {
 }
 
 /**
- * Checks that a handler can take a tunnel, if the request asks for one.
+ * Checks that a handler can accept a tunnel, if the request asks for one.
  *
  * @throws InvalidArgumentError
  */

@@ -1,5 +1,5 @@
 /**
- * Adapts calls to the handlers of undici's own fetch, which is also Node's built-in one.
+ * Adapts calls to the handlers of undici's own fetch, which is also built into Node.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { originalSetImmediate } from '../core/original-timers.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /**
- * Whether the handler is that of undici's fetch: a plain object with the own properties `body` and `abort`; or the
+ * Whether it is the handler of undici's fetch: a plain object with the own properties `body` and `abort`; or the
  * handler of undici's RetryAgent, which may contain one.
  */
 export function isFetchHandler(handler: object): boolean {
@@ -25,15 +25,15 @@ export function isFetchHandler(handler: object): boolean {
   return isPlain && Object.hasOwn(handler, 'body') && Object.hasOwn(handler, 'abort')
 }
 
-/** The longest that a failure waits for an answer of the source. Milliseconds. */
+/** How many milliseconds a failure waits at most for an answer from the source. */
 const PATIENCE = 100
 
 /**
- * Tells fetch of a failure when fetch can bear it.
+ * Reports a failure to fetch when fetch can handle it:
  *
- * - A macrotask after the response's header section. Fetch listens for a failure only once the promise that the header
- *   section settles has run its continuations. Told earlier, it would wait for ever for the rest of a response that
- *   fails in the same read.
+ * - A macrotask after the response's header section. Fetch listens for a failure only after the continuations of the
+ *   promise that the header section settles. If it were told earlier, it would wait forever for the rest of a
+ *   response that fails in the same read.
  * - Once the source of the body has answered, or {@link PATIENCE} milliseconds later. See {@link FetchUpload}.
  */
 export class FetchHandler extends ForwardingHandler {
@@ -41,7 +41,7 @@ export class FetchHandler extends ForwardingHandler {
   /** Null for a body that isn't read from a generator. */
   #upload: FetchUpload | null = null
 
-  /** The options to dispatch in place of those that fetch gave. */
+  /** The options to dispatch instead of fetch's own. */
   watchUpload(options: DispatchOptions): DispatchOptions {
     if (!isAsyncGenerator(options.body)) return options
     this.#upload = new FetchUpload(options.body)
@@ -75,7 +75,10 @@ function tellError(handler: DispatchHandler, controller: DispatchController, err
   handler.onResponseError?.(controller, error)
 }
 
-/** The body of undici's fetch, whatever its caller gave, unless it is null. An object of another realm counts, too. */
+/**
+ * Whether it is the body of undici's fetch, which is a generator unless it is null, whatever the caller passed. An
+ * object from another realm counts, too.
+ */
 function isAsyncGenerator(body: unknown): body is AsyncGenerator<Uint8Array> {
   return Object.prototype.toString.call(body) === '[object AsyncGenerator]'
 }
@@ -83,9 +86,9 @@ function isAsyncGenerator(body: unknown): body is AsyncGenerator<Uint8Array> {
 /**
  * The generator that reads a body for undici's fetch.
  *
- * If fetch hears of a failure while that generator waits for a piece, the generator never yields again and can't be
- * ended: in undici 6, 7 and 8 it reads the source to its end, and discards what it reads. A source without an end then
- * takes all of the process's time, if it never has to wait. So the failure waits for the piece, behind which the
+ * If fetch is told of a failure while that generator waits for a piece, the generator never yields again and can't be
+ * ended: in undici 6, 7 and 8 it reads the source to its end, and discards what it reads. A source without an end
+ * then takes all the process's time, if it never has to wait. So the failure waits for the piece, after which the
  * generator is ended.
  */
 class FetchUpload implements AsyncIterableIterator<Uint8Array> {
@@ -102,12 +105,12 @@ class FetchUpload implements AsyncIterableIterator<Uint8Array> {
     this.#generator = generator
   }
 
-  /** Whether the generator reads a piece. */
+  /** Whether the generator is reading a piece. */
   get isAsked(): boolean {
     return this.#isAsked
   }
 
-  /** Calls back once, when the generator has answered, or too much time has passed. */
+  /** Calls back once, when the generator has answered or too much time has passed. */
   onAnswer(callback: () => void): void {
     const end = (): void => {
       this.#onAnswer = null

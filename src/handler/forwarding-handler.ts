@@ -1,5 +1,5 @@
 /**
- * A handler in front of another one.
+ * A handler that wraps another one.
  *
  * @module
  */

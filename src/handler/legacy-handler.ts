@@ -1,6 +1,6 @@
 /**
- * Adapts the two shapes of handlers to each other: undici 8's, which is also ours, and that of undici 6 and 7, which is
- * also that of the built-in fetch of Node 20, 22 and 24.
+ * Adapts the two shapes of handlers to each other: undici 8's, which Dodici also uses, and the shape in undici 6 and
+ * 7, which the built-in fetch of Node 20, 22 and 24 also uses.
  *
  * @module
  */
@@ -22,25 +22,25 @@ import { FetchHandler, isFetchHandler } from './fetch-handler.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 import { RawFields } from './raw-fields.ts'
 
-/** Whether a handler has the older shape. One that has both counts as one of ours. */
+/** Whether a handler has the older shape. One with both counts as the newer one. */
 export function isLegacyHandler(handler: object): handler is LegacyDispatchHandler {
   return !('onRequestStart' in handler && typeof handler.onRequestStart === 'function')
 }
 
-/** Makes a handler of our shape from a handler of either shape. */
+/** Creates a handler of Dodici's shape from a handler of either shape. */
 export function toNativeHandler(options: DispatchOptions, handler: AnyDispatchHandler): DispatchHandler {
   const native = isLegacyHandler(handler) ? new LegacyHandler(options, handler) : handler
   return isFetchHandler(handler) ? new FetchHandler(native) : native
 }
 
-/** Makes a handler that can be called by either shape, from a handler of either shape. */
+/** Creates a handler that can be called in either shape, from a handler of either shape. */
 export function toTwoShapedHandler(options: DispatchOptions, handler: AnyDispatchHandler): TwoShapedHandler {
   return handler instanceof TwoShapedHandler
     ? handler
     : new TwoShapedHandler(toNativeHandler(options, handler))
 }
 
-/** Has our shape, and calls a handler of the older shape. */
+/** A handler of Dodici's shape that calls a handler of the older shape. */
 class LegacyHandler implements DispatchHandler {
   readonly #options: DispatchOptions
   readonly #handler: LegacyDispatchHandler
@@ -117,14 +117,14 @@ class LegacyHandler implements DispatchHandler {
   }
 }
 
-/** The raw list of fields. A response that an interceptor has made may have none. */
+/** The raw list of fields. A response from an interceptor may have none. */
 function toRaw(raw: string[] | null | undefined, headers: IncomingHttpHeaders): string[] {
   return raw ?? toRawHeaders(headers)
 }
 
 /**
- * The controller of a call whose dispatcher uses the older shape. Handlers get it: it has the members of
- * DispatchController and no others.
+ * The controller of a call whose dispatcher uses the older shape. Handlers get it: it has only the members of
+ * DispatchController.
  */
 class LegacyController extends RawFields implements DispatchController {
   readonly #abort: (reason?: Error) => void
@@ -173,8 +173,8 @@ class LegacyController extends RawFields implements DispatchController {
 }
 
 /**
- * Has both shapes, and calls a handler of our shape. Callers use the shape that they know: a dispatcher or an
- * interceptor of undici 6 the older one, one of undici 8 ours, one of undici 7 either.
+ * A handler of both shapes that calls a handler of Dodici's shape. Callers use the shape that they know: a dispatcher
+ * or an interceptor from undici 6 the older one, from undici 8 the newer one, from undici 7 either.
  */
 export class TwoShapedHandler extends ForwardingHandler {
   /** The inner handler. */
@@ -219,7 +219,7 @@ export class TwoShapedHandler extends ForwardingHandler {
     this.handler.onRequestUpgrade?.(controller, statusCode, toObject(controller.rawHeaders), socket)
   }
 
-  /** The controller. A call that was refused has none yet: it is made here. */
+  /** The controller. A refused call has none yet, so it is created here. */
   #toController(): LegacyController {
     this.#controller ??= new LegacyController(noop)
     return this.#controller

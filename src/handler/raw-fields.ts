@@ -1,5 +1,5 @@
 /**
- * The raw headers and trailers of a call: made on first use, and then kept.
+ * A call's raw headers and trailers: created on first use, and then kept.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { RawHeadersSource } from '../request/headers.ts'
 import { toRawHeaders } from '../request/headers.ts'
 
-/** A list that was made: from now on it is the controller's own, whatever becomes of the source. */
+/** A list that was created: from now on it is the controller's own, whatever happens to the source. */
 class Made {
   readonly list: string[]
 
@@ -16,7 +16,7 @@ class Made {
   }
 }
 
-/** The part of a controller that interceptors assign, and whose lists they may change in place. */
+/** The part of a controller that interceptors assign to, and whose lists they may change in place. */
 export abstract class RawFields {
   /** Null before a response. */
   #headers: RawHeadersSource | Made = null

@@ -1,12 +1,12 @@
 /**
- * The controller of a request that never becomes a call.
+ * The controller for a request that never becomes a call.
  *
  * @module
  */
 
 import type { DispatchController } from '../../types/handler.ts'
 
-/** The controller of a request that was refused before it became a call. */
+/** The controller for a request that was refused before it became a call. */
 export class RefusedController implements DispatchController {
   readonly aborted = true
   readonly paused = false

@@ -1,6 +1,6 @@
 /**
- * Publishes the events of a request on undici's diagnostics channels and on Dodici's, if they have subscribers, and
- * logs them.
+ * Publishes a request's events on undici's and Dodici's diagnostics channels, if they have subscribers, and logs
+ * them.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const CHANNELS = Object.freeze([
   ...OWN_CHANNELS,
 ])
 
-/** Whether one of the channels has a subscriber, or the log is on. */
+/** Whether one of the channels has subscribers, or the log is on. */
 export function hasSubscribers(
   channels: readonly { readonly hasSubscribers: boolean }[] = CHANNELS,
 ): boolean {
@@ -31,13 +31,13 @@ export function hasSubscribers(
   return requestLog !== null
 }
 
-/** The same of those channels that tell of every request, by whichever protocol. */
+/** The same for the channels that report every request, whatever its protocol. */
 export function hasOwnSubscribers(): boolean {
   return hasSubscribers(OWN_CHANNELS)
 }
 
 /**
- * Publishes the request, and returns a handler that publishes its further events. Only called when there are
+ * Publishes the request, and returns a handler that publishes its further events. Only called if there are
  * subscribers.
  *
  * @param isHttp2 whether HTTP/2 is expected to serve it; otherwise it is announced when that is known

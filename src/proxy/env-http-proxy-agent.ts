@@ -25,9 +25,9 @@ import { ProxyAgent } from './proxy-agent.ts'
 import { toProxyTarget } from './proxy-options.ts'
 
 /**
- * A dispatcher for any origin: through the proxy of `HTTP_PROXY` or `HTTPS_PROXY`, or without one, where `NO_PROXY`
- * says so. The proxies are read when it is made, and `NO_PROXY` at each request: so a redirect looks at it anew.
- * Names in lower case win.
+ * A dispatcher for any origin: through the proxy in `HTTP_PROXY` or `HTTPS_PROXY`, or without a proxy for hosts in
+ * `NO_PROXY`. It reads the proxies when it is created, and `NO_PROXY` at each request, so redirects are checked as
+ * well. Lower-case names take precedence.
  *
  * @example
  * ```ts
@@ -38,7 +38,7 @@ export class EnvHttpProxyAgent extends LivingDispatcher {
   readonly #direct: Agent
   readonly #http: Route
   readonly #https: Route
-  /** Null: the environment's, as it is when a request is made. */
+  /** Null: the environment's, read at each request. */
   readonly #given: string | null
   #text = ''
   #noProxy = new NoProxy('')
@@ -134,6 +134,6 @@ function toDirectOptions(options: Omit<ProxyAgentOptions, 'uri'>): AgentOptions 
 markClass(EnvHttpProxyAgent, 'EnvHttpProxyAgent')
 
 export declare namespace EnvHttpProxyAgent {
-  /** undici's name for {@link EnvHttpProxyAgentOptions}. */
+  /** The name that undici uses for {@link EnvHttpProxyAgentOptions}. */
   export type Options = EnvHttpProxyAgentOptions
 }

@@ -1,5 +1,5 @@
 /**
- * Tunnels through an HTTP proxy, of HTTP/2 or HTTP/1.1.
+ * Tunnels through an HTTP proxy, over HTTP/2 or HTTP/1.1.
  *
  * @module
  */
@@ -29,15 +29,15 @@ import { toProxyHeaders } from './proxy-options.ts'
 import { Refusal } from './refusal.ts'
 import type { TunnelResult, Tunnels, TunnelTarget } from './tunnels.ts'
 
-/** How long a refusal's body may stand still. Milliseconds. */
+/** How many milliseconds the body of a refusal may make no progress. */
 const BODY_TIMEOUT = 2_000
 
-/** Opens tunnels by the CONNECT of one dispatcher, whose origin is the proxy. */
+/** Opens tunnels with CONNECT on one dispatcher, whose origin is the proxy. */
 export class HttpTunnels implements Tunnels {
   readonly #options: ResolvedProxyOptions
   readonly #client: DispatcherType
 
-  /** @param client the resolved options of the clients behind the proxy: their engine and their times hold here, too */
+  /** @param client the resolved options of the clients behind the proxy: their engine and timeouts apply here, too */
   constructor(options: ResolvedProxyOptions, client: ResolvedClientOptions, clock: Clock) {
     this.#options = options
     const { clientFactory, target, proxyTls } = options
@@ -95,10 +95,10 @@ class TunnelAttempt implements DispatchHandler {
   readonly #proxy: string
   readonly #signal: AbortSignal
   readonly #onResult: (result: TunnelResult) => void
-  /** Asks once more; null when that was done. */
+  /** Tries once more; null once it has. */
   #repeat: (() => void) | null
   #controller: DispatchController | null = null
-  /** Null before its header. */
+  /** Null until its header section has arrived. */
   #refusal: Refusal | null = null
   #isOver = false
   readonly #onAbort = (): void => this.#abandon()
@@ -144,7 +144,7 @@ class TunnelAttempt implements DispatchHandler {
     this.#onResult({ tunnel })
   }
 
-  /** As undici's, without the fields for the proxy: they may have credentials. */
+  /** The same as undici's, without the fields for the proxy, which may contain credentials. */
   #toConnectParams(): object {
     const { authority: path } = this.#target
     const { port, hostname: servername } = new URL(this.#proxy)
@@ -198,7 +198,7 @@ class TunnelAttempt implements DispatchHandler {
   }
 }
 
-/** The error of a connection that has failed before the proxy's response. */
+/** The error for a connection that has failed before the proxy's response. */
 function toOutcome(error: Error, proxy: string): Error {
   const secure = error instanceof ConnectError ? toSecureProxyError(error, proxy) : null
   if (secure !== null) return secure

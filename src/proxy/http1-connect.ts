@@ -11,39 +11,39 @@ import { trim } from '../request/headers.ts'
 import { readFrom } from '../session/connect/socket.ts'
 import { RefusalBody } from './refusal-body.ts'
 
-/** The header of a response of HTTP/1.1. */
+/** The header section of an HTTP/1.1 response. */
 export interface Http1Response {
   readonly statusCode: number
   /** Flat: names and values in turn. */
   readonly raw: string[]
 }
 
-/** Hears of the response: of its header, and of what follows. None of it after {@link Http1Connect.cancel}. */
+/** Is told of the response's header section, and of what follows, but of nothing after {@link Http1Connect.cancel}. */
 export interface Http1ConnectListener {
-  /** 2xx: the socket is a tunnel now, and belongs to the listener. */
+  /** 2xx: the socket is now a tunnel, and belongs to the listener. */
   onTunnel(response: Http1Response, socket: Socket): void
-  /** An informational response, or the header of a refusal. */
+  /** An informational response, or the header section of a refusal, has arrived. */
   onResponse(response: Http1Response): void
   onData(chunk: Buffer): void
   onEnd(): void
   onError(error: Error): void
 }
 
-/** The largest header section that is read. Bytes. */
+/** The largest header section that it reads, in bytes. */
 const MAX_HEADER = 65_536
 const END_OF_HEADER = Buffer.from('\r\n\r\n')
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/
 /** RFC 9110 §5.1 and §5.5: a token, and a value without control characters. */
 const FIELD = /^([!#$%&'*+\-.^_`|~\dA-Za-z]+):([\t\x20-\x7e\x80-\xff]*)$/
 
-/** The request: its fields were checked before. @param fields flat: names and values in turn */
+/** The request; its fields were checked before. @param fields flat: names and values in turn */
 function toRequest(authority: string, fields: readonly string[]): string {
   let text = `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\nproxy-connection: keep-alive\r\n`
   for (let i = 0; i < fields.length; i += 2) text += `${fields[i]}: ${fields[i + 1]}\r\n`
   return `${text}\r\n`
 }
 
-/** @throws ProxyConnectionError for what is no header of HTTP/1.1 */
+/** @throws ProxyConnectionError for what isn't an HTTP/1.1 header section */
 function toResponse(header: string): Http1Response {
   const [first = '', ...lines] = header.split('\r\n')
   const status = STATUS_LINE.exec(first)?.[1]
@@ -62,13 +62,13 @@ function toResponse(header: string): Http1Response {
   return { statusCode: Number(status), raw }
 }
 
-/** One exchange on an open socket of its own. */
+/** One exchange on its own open socket. */
 export class Http1Connect {
   readonly #socket: Socket
   readonly #listener: Http1ConnectListener
-  /** What has come of the header. */
+  /** The part of the header section that has arrived. */
   #header: Buffer = Buffer.alloc(0)
-  /** Null before the header of a refusal. */
+  /** Null until the header section of a refusal has arrived. */
   #body: RefusalBody | null = null
   #isOver = false
   readonly #onReadable = (): void => this.#read()
@@ -95,7 +95,7 @@ export class Http1Connect {
     this.#socket.destroy()
   }
 
-  /** By `readable`, not by `data`: the socket must neither flow nor be paused when it's handed on. */
+  /** With `readable`, not `data`: the socket must neither flow nor be paused when it is passed on. */
   #read(): void {
     for (
       let chunk = readFrom(this.#socket);

@@ -22,7 +22,7 @@ import type { Http1ConnectListener, Http1Response } from './http1-connect.ts'
 import { Http1Connect } from './http1-connect.ts'
 import type { ProxyTarget } from './proxy-options.ts'
 
-/** The fallback of the pool that leads to the proxy: each tunnel is a connection of its own. It takes CONNECT alone. */
+/** The fallback of the pool that leads to the proxy: each tunnel is a separate connection. It accepts only CONNECT. */
 export class Http1Proxy implements FallbackDispatcher {
   readonly #proxy: ProxyTarget
   readonly #options: DialerOptions
@@ -82,7 +82,7 @@ class ProxyExchange implements DialListener, Http1ConnectListener, DispatchContr
     this.#href = href
   }
 
-  /** From here on its handler can abort it. */
+  /** From here on, its handler can abort it. */
   start(dial: Dial): void {
     this.#dial = dial
     this.#handler.onRequestStart?.(this, {})

@@ -1,5 +1,5 @@
 /**
- * `NO_PROXY`: the hosts that are reached without a proxy.
+ * `NO_PROXY`: the hosts to reach without a proxy.
  *
  * @module
  */
@@ -18,7 +18,7 @@ interface Entry {
 const SUBNET = /^(.+)\/(\d{1,3})$/
 /** Node's own form of a range: `10.0.0.1-10.0.0.9`. */
 const RANGE = /^([\d.]+)-([\d.]+)$/
-/** An IPv6 address has more than one colon: a port behind it needs brackets. */
+/** An IPv6 address has more than one colon: a port after it needs brackets. */
 const BRACKETED = /^\[(.+)\](?::(\d+))?$/
 const WITH_PORT = /^([^:]+):(\d+)$/
 
@@ -46,14 +46,14 @@ function toAddresses(host: string): BlockList | null {
   return list
 }
 
-/** Whether the first of two IPv4 addresses is above the second: no address is in such a range. */
+/** Whether the first of two IPv4 addresses is above the second: such a range contains no address. */
 function isReversed(first: string, last: string): boolean {
   const toNumber = (address: string): number =>
     address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
   return toNumber(first) > toNumber(last)
 }
 
-/** A name stands for itself and for all names below it; `*.name` for those below it alone, as in undici 8. */
+/** A name matches itself and all names below it; `*.name` matches only those below it, as in undici 8. */
 function toNameMatch(host: string): (hostname: string) => boolean {
   if (host === '*') return () => true
   const isBelow = host.startsWith('*')
@@ -78,14 +78,14 @@ function toEntry(text: string): Entry {
   }
 }
 
-/** The dot of the root marks a name as fully qualified (RFC 1034 §3.1): it's the same name. */
+/** The root's dot marks a name as fully qualified (RFC 1034 §3.1): it is the same name. */
 function withoutRoot(name: string): string {
   return name.length > 1 && name.endsWith('.') ? name.slice(0, -1) : name
 }
 
 /**
- * The entries of `NO_PROXY`, apart by commas or white space: `*`, a name (`example.com`, `.example.com` and
- * `*.example.com` stand for the names below it), an IP address, a subnet (`10.0.0.0/8`, `fd00::/8`), a range of IPv4
+ * The entries of `NO_PROXY`, separated by commas or white space: `*`, a name (`example.com`, `.example.com` and
+ * `*.example.com` also match the names below it), an IP address, a subnet (`10.0.0.0/8`, `fd00::/8`), a range of IPv4
  * addresses (`10.0.0.1-10.0.0.9`); each may have a port (`example.com:8080`, `[::1]:443`).
  */
 export class NoProxy {
@@ -99,7 +99,7 @@ export class NoProxy {
       .map(toEntry)
   }
 
-  /** @param hostname as a URL has it; an IPv6 address without brackets */
+  /** @param hostname as in a URL; an IPv6 address without brackets */
   has(hostname: string, port: number): boolean {
     const name = withoutRoot(hostname.toLowerCase())
     return this.#entries.some((entry) => (entry.port === 0 || entry.port === port) && entry.matches(name))

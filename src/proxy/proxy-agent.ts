@@ -46,7 +46,7 @@ export class ProxyAgent extends LivingDispatcher {
   readonly #agent: Agent
   /** Null for SOCKS5, whose tunnels need no dispatcher. */
   readonly #tunnels: HttpTunnels | null
-  /** Null where it is the caller's, or there is none. */
+  /** Null if it is the caller's, or if there is none. */
   readonly #fallback: ProxyFallback | null
 
   /**
@@ -132,9 +132,9 @@ function toSocksTunnels(
 markClass(ProxyAgent, 'ProxyAgent')
 
 export declare namespace ProxyAgent {
-  /** undici's name for {@link ProxyAgentOptions}. */
+  /** The name that undici uses for {@link ProxyAgentOptions}. */
   export type Options = ProxyAgentOptions
 }
 
-/** What an `EnvHttpProxyAgent` chooses between. */
+/** What an `EnvHttpProxyAgent` chooses from. */
 export type Route = Agent | ProxyAgent

@@ -22,17 +22,17 @@ import type { ResolvedProxyOptions } from './proxy-options.ts'
 import { toProxyHeaders } from './proxy-options.ts'
 import { Refusal } from './refusal.ts'
 
-/** RFC 9110 §15.5.8: this response is the proxy's own. */
+/** RFC 9110 §15.5.8: this response comes from the proxy itself. */
 const PROXY_AUTHENTICATION_REQUIRED = 407
 
 /** The fallback of a ProxyAgent. */
 export class ProxyFallback extends OwnFallback {
   readonly #options: ResolvedProxyOptions
   readonly #tunnelled: BuiltinFallback
-  /** Connections to the proxy itself; null where all requests go through tunnels. */
+  /** Connections to the proxy itself; null if all requests go through tunnels. */
   readonly #forwarded: BuiltinFallback | null
 
-  /** @param client the options of the clients behind the proxy, whose connect function makes tunnels */
+  /** @param client the options of the clients behind the proxy, whose connect function opens tunnels */
   constructor(options: ResolvedProxyOptions, client: ResolvedClientOptions, clock: Clock) {
     super()
     this.#options = options
@@ -55,7 +55,7 @@ export class ProxyFallback extends OwnFallback {
 class ProxyRoute implements FallbackRoute {
   readonly #options: ResolvedProxyOptions
   readonly #tunnelled: FallbackRoute
-  /** Null where all requests go through tunnels. */
+  /** Null if all requests go through tunnels. */
   readonly #forwarded: FallbackRoute | null
 
   constructor(options: ResolvedProxyOptions, tunnelled: FallbackRoute, forwarded: FallbackRoute | null) {
@@ -100,7 +100,7 @@ class ProxyRoute implements FallbackRoute {
 class ForwardedHandler extends ForwardingHandler {
   readonly #proxy: string
   readonly #origin: string
-  /** Null before its header. */
+  /** Null until its header section has arrived. */
   #refusal: Refusal | null = null
   #isSent = false
   #isOver = false
@@ -146,7 +146,7 @@ class ForwardedHandler extends ForwardingHandler {
     else super.onResponseError(controller, this.#isSent ? error : this.#toConnectionError(error))
   }
 
-  /** It is the proxy that couldn't be connected to. Errors of undici, such as that of an abort, are passed on. */
+  /** The connection to the proxy has failed. undici's errors, such as the one after an abort, are passed on. */
   #toConnectionError(error: Error): Error {
     const code: unknown = Reflect.get(error, 'code')
     if (typeof code === 'string' && code.startsWith('UND_ERR_')) return error

@@ -25,20 +25,20 @@ export interface ProxyTarget {
   readonly href: string
 }
 
-/** User name and password in clear. */
+/** User name and password in clear text. */
 export interface Credentials {
   readonly username: string
   readonly password: string
 }
 
-/** {@link ProxyAgentOptions}, resolved. It has secrets: nothing shows it. */
+/** {@link ProxyAgentOptions}, resolved. They contain secrets: nothing may show them. */
 export interface ResolvedProxyOptions {
   readonly target: ProxyTarget
   /** The value of `proxy-authorization`; null for none. */
   readonly authorization: string | null
   /** For SOCKS5; null for none. */
   readonly credentials: Credentials | null
-  /** Flat, names and values in turn, where no function makes them. */
+  /** Flat, names and values in turn, unless a function creates them. */
   readonly headers: readonly string[] | (() => RequestHeaders)
   readonly proxyTls: ConnectTlsOptions
   readonly requestTls: ConnectTlsOptions
@@ -67,7 +67,7 @@ function toUrl(name: string, value: unknown): URL {
   }
 }
 
-/** Parts of a proxy's URL. @throws InvalidArgumentError that shows no credentials */
+/** The parts of a proxy's URL. @throws InvalidArgumentError that shows no credentials */
 export function toProxyTarget(
   name: string,
   value: unknown,
@@ -96,7 +96,7 @@ function toText(name: string, value: unknown): string | null {
   return value
 }
 
-/** RFC 9110 §5.5, as far as Node sends it: a line end, such as that of a file, is none. */
+/** RFC 9110 §5.5, as far as Node sends it: no line ends, such as the one at the end of a file. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** A secret that is sent in a header field: no error shows it. */
@@ -107,7 +107,7 @@ function toSecret(name: string, value: unknown): string | null {
   return text
 }
 
-/** RFC 1929 §2: a length of one byte. The name has at least one. */
+/** RFC 1929 §2: the length is one byte. The name has at least one byte. */
 function checkLengths({ username, password }: Credentials): void {
   for (const [name, text, least] of [
     ['username', username, 1],
@@ -150,7 +150,7 @@ function toTls(name: string, value: unknown): ConnectTlsOptions {
   return Object.freeze({ ...value })
 }
 
-/** Options of the socket itself, which goes to the proxy. */
+/** Options for the socket itself, which is connected to the proxy. */
 const OF_SOCKETS = [
   ...(['localAddress', 'localPort', 'family', 'hints', 'lookup', 'noDelay', 'keepAlive'] as const),
   ...(['keepAliveInitialDelay', 'autoSelectFamily', 'autoSelectFamilyAttemptTimeout'] as const),
@@ -160,7 +160,7 @@ function toSocketOptions(connect: ConnectTlsOptions): ConnectTlsOptions {
   return Object.fromEntries(OF_SOCKETS.filter((name) => name in connect).map((name) => [name, connect[name]]))
 }
 
-/** Those that undici has at the top level. */
+/** The socket options that undici has at the top level. */
 function toCommonSocketOptions(agent: AgentOptions): ConnectTlsOptions {
   const names = ['localAddress', 'autoSelectFamily', 'autoSelectFamilyAttemptTimeout'] as const
   return Object.fromEntries(names.flatMap((name) => (agent[name] == null ? [] : [[name, agent[name]]])))
@@ -175,7 +175,7 @@ function toHeaders(headers: unknown): ResolvedProxyOptions['headers'] {
   return toFields(headers as RequestHeaders)
 }
 
-/** The fields, checked, and without `host`: it is the target's. @throws InvalidArgumentError */
+/** The fields, checked, and without `host`, which is the target's. @throws InvalidArgumentError */
 function toFields(headers: RequestHeaders): string[] {
   const none = {
     ...{ host: null, contentLength: null, headerSize: 0, spellings: null, sensitiveHeaders: null },
@@ -186,7 +186,11 @@ function toFields(headers: RequestHeaders): string[] {
   return target.wire
 }
 
-/** @throws InvalidArgumentError that names the option and what would be accepted, and shows no credentials */
+/**
+ * Checks and completes the options.
+ *
+ * @throws InvalidArgumentError that names the option and what would be accepted, and shows no credentials
+ */
 export function toProxyOptions(options: ProxyAgentOptions, name = 'uri'): ResolvedProxyOptions {
   warnOfUnknownOptions(options, PROXY_OPTIONS, false)
   const { uri, token, auth, headers, proxyTls, requestTls, proxyTunnel, clientFactory, ...rest } = options
@@ -238,9 +242,10 @@ function refuseName(name: unknown): void {
 }
 
 /**
- * The same header fields, if none of them has credentials for a proxy: inside a tunnel the origin would get them.
+ * The same header fields, if none of them contains credentials for a proxy: inside a tunnel, the origin would get
+ * them.
  *
- * @returns an iterator that can be read once is returned as a list
+ * @returns an iterator that can be read only once is returned as a list
  * @throws InvalidArgumentError
  */
 export function withoutCredentials(

@@ -1,5 +1,5 @@
 /**
- * The body of a refusal of HTTP/1.1 (RFC 9112 §6.3): by its length, in chunks, or up to the end of the connection.
+ * The body of an HTTP/1.1 refusal (RFC 9112 §6.3): with a length, in chunks, or up to the end of the connection.
  *
  * @module
  */
@@ -12,12 +12,12 @@ function toField(raw: readonly string[], name: string): string | undefined {
   return index === -1 ? undefined : raw[index + 1]
 }
 
-/** Takes the body out of its framing. It is for people to read: malformed framing ends it. */
+/** Removes the body's framing. The body is for people to read: malformed framing ends it. */
 export class RefusalBody {
-  /** Bytes of the body, or of the chunk, that are still to come; Infinity for a body without a length. */
+  /** How many bytes of the body, or of the chunk, are still to come; Infinity for a body without a length. */
   #left: number
   readonly #isChunked: boolean
-  /** The part of a chunk's header that has come. */
+  /** The part of a chunk's header that has arrived. */
   #pending = EMPTY
   #isWhole: boolean
 
@@ -37,7 +37,7 @@ export class RefusalBody {
     return this.#isWhole
   }
 
-  /** @returns the part of the body that the bytes have */
+  /** @returns the part of the body in these bytes */
   receive(chunk: Buffer): Buffer {
     if (!this.#isChunked) return this.#take(chunk)
     const pieces: Buffer[] = []
@@ -56,7 +56,7 @@ export class RefusalBody {
     return Buffer.concat(pieces)
   }
 
-  /** @returns what is behind the header of a chunk */
+  /** @returns what follows the header of a chunk */
   #readHeader(rest: Buffer): Buffer {
     const text = rest.toString('latin1', 0, 256).replace(/^\r\n/, '')
     const skipped = Math.min(rest.length, 256) - text.length

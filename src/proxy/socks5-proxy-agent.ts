@@ -32,6 +32,6 @@ export class Socks5ProxyAgent extends ProxyAgent {
 markClass(Socks5ProxyAgent, 'Socks5ProxyAgent')
 
 export declare namespace Socks5ProxyAgent {
-  /** undici's name for {@link Socks5ProxyAgentOptions}. */
+  /** The name that undici uses for {@link Socks5ProxyAgentOptions}. */
   export type Options = Socks5ProxyAgentOptions
 }

@@ -16,7 +16,7 @@ import type { Credentials, ProxyTarget } from './proxy-options.ts'
 import { SocksHandshake, toGreeting } from './socks5.ts'
 import type { TunnelResult, Tunnels, TunnelTarget } from './tunnels.ts'
 
-/** Each tunnel is a connection of its own to the proxy. */
+/** Each tunnel is a separate connection to the proxy. */
 export class Socks5Tunnels implements Tunnels {
   readonly #proxy: ProxyTarget
   readonly #credentials: Credentials | null
@@ -38,7 +38,7 @@ export class Socks5Tunnels implements Tunnels {
   }
 }
 
-/** One tunnel on its way. */
+/** A tunnel that is being opened. */
 class SocksTunnel implements DialListener {
   readonly #handshake: SocksHandshake
   readonly #credentials: Credentials | null
@@ -96,7 +96,7 @@ class SocksTunnel implements DialListener {
     this.#fail(toConnectError(cause, this.#href))
   }
 
-  /** By `readable`, not by `data`: the socket must neither flow nor be paused when it's handed on. */
+  /** With `readable`, not `data`: the socket must neither flow nor be paused when it is passed on. */
   #read(): void {
     const socket = this.#socket
     if (socket === null) return
@@ -127,7 +127,7 @@ class SocksTunnel implements DialListener {
     this.#onResult({ error })
   }
 
-  /** The listener for errors stays: none may be unhandled. */
+  /** The listener for errors stays, because none may be unhandled. */
   #leave(): void {
     this.#isOver = true
     this.#unlisten?.()

@@ -63,21 +63,21 @@ function toAddress(hostname: string): Buffer {
   return Buffer.concat([Buffer.of(NAME), toPrefixed("name of the origin's host", hostname)])
 }
 
-/** The first message: the methods of authentication that are offered. */
+/** The first message: the offered authentication methods. */
 export function toGreeting(credentials: Credentials | null): Buffer {
   return credentials === null
     ? Buffer.of(VERSION, 1, NO_AUTHENTICATION)
     : Buffer.of(VERSION, 2, BY_PASSWORD, NO_AUTHENTICATION)
 }
 
-/** @throws InvalidArgumentError for a name or a password that the message has no room for */
+/** @throws InvalidArgumentError for a name or a password that is too long for the message */
 export function toAuthentication({ username, password }: Credentials): Buffer {
   const user = toPrefixed('username', username)
   const secret = password === '' ? Buffer.of(0) : toPrefixed('password', password)
   return Buffer.concat([Buffer.of(AUTHENTICATION_VERSION), user, secret])
 }
 
-/** The proxy is asked to connect. */
+/** Asks the proxy to connect. */
 export function toConnectRequest({ hostname, port }: TunnelTarget): Buffer {
   return Buffer.concat([
     Buffer.of(VERSION, CONNECT, 0),
@@ -94,7 +94,7 @@ export function toConnectRequest({ hostname, port }: TunnelTarget): Buffer {
  */
 type HandshakeState = 'greeted' | 'authenticating' | 'connecting' | 'connected'
 
-/** The handshake, as data: takes what the proxy has sent, and gives what is to be sent. */
+/** The handshake, without I/O: takes what the proxy has sent, and returns what to send. */
 export class SocksHandshake {
   readonly #target: TunnelTarget
   readonly #credentials: Credentials | null
@@ -110,14 +110,14 @@ export class SocksHandshake {
     return this.#state === 'connected'
   }
 
-  /** Bytes behind the last message: the first of the tunnel. */
+  /** The bytes after the last message: the first ones of the tunnel. */
   get rest(): Buffer {
     return this.#unread
   }
 
   /**
-   * @returns what is to be sent; null for nothing
-   * @throws Socks5ProxyError when the proxy refuses or speaks no SOCKS5
+   * @returns what to send; null for nothing
+   * @throws Socks5ProxyError if the proxy refuses or doesn't speak SOCKS5
    */
   receive(chunk: Buffer): Buffer | null {
     this.#unread = Buffer.concat([this.#unread, chunk])

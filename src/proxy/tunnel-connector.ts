@@ -1,5 +1,5 @@
 /**
- * A connect function whose sockets go through a proxy.
+ * A connect function whose sockets lead through a proxy.
  *
  * @module
  */
@@ -39,7 +39,7 @@ class Tickets {
 }
 
 /**
- * Each connection is a tunnel of its own, with TLS inside it for an `https:` origin.
+ * Each connection is a separate tunnel, with TLS inside it for an `https:` origin.
  *
  * @param requestTls the caller's options for TLS with the origin
  */
@@ -70,7 +70,7 @@ export function toTunnelConnector(
   }
 }
 
-/** undici's WebSocket takes a socket that has a `session` for a stream of HTTP/2, and its 101 for a refusal. */
+/** undici's WebSocket takes a socket with a `session` for an HTTP/2 stream, and its 101 for a refusal. */
 function toPlain(tunnel: Duplex): Socket {
   if ('session' in tunnel) Object.defineProperty(tunnel, 'session', { value: undefined })
   return tunnel as Socket
@@ -103,7 +103,7 @@ function secure(
   return withRef(socket, tunnel)
 }
 
-/** TLS over a Duplex has no handle of its own that could keep the process alive: the tunnel's session has one. */
+/** TLS over a Duplex has no handle that could keep the process alive, but the tunnel's session has one. */
 function withRef(socket: TLSSocket, tunnel: Duplex & Partial<Pick<Socket, 'ref' | 'unref'>>): Socket {
   if ('remoteAddress' in tunnel) return socket
   const ref = (): Socket => {

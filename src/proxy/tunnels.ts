@@ -1,12 +1,12 @@
 /**
- * The seam between connections and the proxies that they are made through.
+ * The interface between connections and the proxies that they use.
  *
  * @module
  */
 
 import type { Duplex } from 'node:stream'
 
-/** Whom a tunnel leads to. */
+/** Where a tunnel leads to. */
 export interface TunnelTarget {
   /** Without the brackets of an IPv6 address. It isn't resolved here: that is the proxy's task. */
   readonly hostname: string

@@ -78,23 +78,23 @@ export class UpstreamPool extends LivingDispatcher {
   readonly #upstreams: UpstreamSet
   readonly #discoveries: Discoveries
   readonly #budget: RetryBudget
-  /** Null: calls show how the upstreams are. */
+  /** Null: only calls show how healthy the upstreams are. */
   readonly #checks: HealthChecks | null
-  /** Null: they lead to upstreams. */
+  /** Null: redirects go to upstreams, too. */
   readonly #redirects: Redirects | null
-  /** For where redirects lead; null until there was one. */
+  /** For the targets of redirects; null until there was one. */
   #agent: Agent | null = null
-  /** What each upstream was made of. */
+  /** What each upstream was created from. */
   readonly #made = new Map<Upstream, ResolvedUpstream>()
-  /** Dispatchers of upstreams that were removed, while their last calls run. */
+  /** Dispatchers of removed upstreams, while their last calls run. */
   readonly #leaving = new Set<DispatcherType>()
   readonly #callOwner: UpstreamCallOwner
-  /** The times at which calls are late: most are short, and few are met. */
+  /** The times at which calls are late: most are short, and few times are reached. */
   readonly #hedges = new Deadlines(systemClock).listFor(1)
   readonly #permit: RepeatPermit = { mayRepeat: () => this.#mayRepeat() }
   /** Calls that haven't ended. */
   #unsettled = 0
-  /** Resolves when no call is left; null until `close()` waits for that. */
+  /** Resolves when no calls are left; null until `close()` waits for that. */
   #onIdle: (() => void) | null = null
 
   /**
@@ -151,21 +151,21 @@ export class UpstreamPool extends LivingDispatcher {
     return this.#options.maxResponseSize
   }
 
-  /** The upstreams that take requests: the `URL.origin` of each, with `#` and its address if it has one. */
+  /** The upstreams that get requests: the `URL.origin` of each, followed by `#` and its address if it has one. */
   get upstreams(): string[] {
     return this.#upstreams.all.map(({ name }) => name)
   }
 
-  /** How busy and how healthy each upstream is now, by its name in {@link upstreams}: snapshots. */
+  /** How busy and how healthy each upstream is now: snapshots, by the names in {@link upstreams}. */
   get stats(): UpstreamPoolStats {
     const now = this.#upstreams.now()
     return Object.fromEntries(this.#upstreams.all.map((upstream) => [upstream.name, upstream.toStats(now)]))
   }
 
   /**
-   * The dispatcher of an upstream; `undefined` if there is no such upstream.
+   * Returns an upstream's dispatcher; `undefined` if there is no such upstream.
    *
-   * @param upstream an origin, a name of {@link upstreams}, or an object with an origin and an address
+   * @param upstream an origin, a name from {@link upstreams}, or an object with an origin and an address
    * @throws InvalidArgumentError
    */
   getUpstream(upstream: string | URL | UpstreamInit): DispatcherType | undefined {
@@ -173,8 +173,8 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   /**
-   * Adds an upstream. If there is one with this origin and address, that one stays as it is, also when a source that
-   * has named it names it no more: remove it first, to give it another weight.
+   * Adds an upstream. If there is one with this origin and address, it stays as it is, even if a source that has
+   * reported it no longer does. To change its weight, remove it first.
    *
    * @throws InvalidArgumentError, and ClientClosedError or ClientDestroyedError after `close()` or `destroy()`
    */
@@ -194,10 +194,10 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   /**
-   * Removes an upstream: it gets no further requests, those that it has end, and then its connections are closed. No
-   * effect if there is no such upstream. One that a source has named comes back when the source names it again.
+   * Removes an upstream: it gets no more requests, finishes those it has, and then its connections close. No effect
+   * if there is no such upstream. If a source reports it again, it returns.
    *
-   * @param upstream an origin, a name of {@link upstreams}, or an object with an origin and an address
+   * @param upstream an origin, a name from {@link upstreams}, or an object with an origin and an address
    * @throws InvalidArgumentError
    */
   removeUpstream(upstream: string | URL | UpstreamInit): this {
@@ -236,7 +236,7 @@ export class UpstreamPool extends LivingDispatcher {
     return toUpstreamCall(owner, options, handler)
   }
 
-  /** The dispatchers stay open until the last call has ended: it may still be sent to another one. */
+  /** The dispatchers stay open until the last call has ended, because that may still be sent to another one. */
   protected override async finish(): Promise<void> {
     this.#checks?.stop()
     if (this.#unsettled > 0) {
@@ -261,7 +261,7 @@ export class UpstreamPool extends LivingDispatcher {
     return [...this.#upstreams.all.map(({ dispatcher }) => dispatcher), ...this.#leaving, ...agents]
   }
 
-  /** Makes the upstreams those that are wanted now. One that stays keeps its connections, its health and its load. */
+  /** Adds and removes upstreams as needed. Those that stay keep their connections, health and load. */
   #reconcile(): void {
     const { wanted } = this.#discoveries
     const before = new Set(this.upstreams)
@@ -283,7 +283,7 @@ export class UpstreamPool extends LivingDispatcher {
     if (added.length + removed.length > 0) this.emit('upstreams', { upstreams, added, removed })
   }
 
-  /** @returns false when it has other options now: there has to be another one in its place */
+  /** @returns false if its other options have changed, so that another one has to replace it */
   #update(upstream: Upstream, { weight, priority, own }: ResolvedUpstream): boolean {
     if (!isDeepStrictEqual(this.#made.get(upstream)?.own, own)) return false
     upstream.weight = weight
@@ -291,7 +291,7 @@ export class UpstreamPool extends LivingDispatcher {
     return true
   }
 
-  /** The `factory` of the caller may throw: the other upstreams are added all the same. */
+  /** If the caller's `factory` throws, the other upstreams are added all the same. */
   #tryToAdd(upstream: ResolvedUpstream): boolean {
     try {
       return this.#add(upstream)
@@ -301,7 +301,7 @@ export class UpstreamPool extends LivingDispatcher {
     }
   }
 
-  /** What a listener throws doesn't keep the pool from its next steps. */
+  /** Emits an error. If a listener throws, the pool continues. */
   #tellError(error: Error & { readonly code: string }): void {
     try {
       this.emit('discoveryError', error)
@@ -346,7 +346,7 @@ export class UpstreamPool extends LivingDispatcher {
     return false
   }
 
-  /** Sends a request to where a redirect has led. */
+  /** Sends a request to the target of a redirect. */
   #leave(redirect: FollowedRedirect, options: DispatchOptions, handler: DispatchHandler): boolean {
     if (this.#agent === null) {
       this.#agent = new Agent(toForeignOptions(this.#options))
@@ -360,7 +360,7 @@ export class UpstreamPool extends LivingDispatcher {
     )
   }
 
-  /** Either a Pool sends a call again or another upstream gets it, and never both. */
+  /** Either a Pool sends a call again, or another upstream gets it, but never both. */
   #mayRepeat(): boolean {
     const { hedge, maxRetries } = this.#options
     if (this.#upstreams.all.length > 1 && (maxRetries > 0 || hedge !== null)) return false
@@ -374,7 +374,7 @@ export class UpstreamPool extends LivingDispatcher {
     if (this.#unsettled === 0) this.#onIdle?.()
   }
 
-  /** The caller's: if one can't be made, there is no UpstreamPool that could end the others. */
+  /** Adds the caller's upstreams. If one can't be created, there is no UpstreamPool that could end the others. */
   #addFirst(upstreams: readonly ResolvedUpstream[]): void {
     try {
       for (const upstream of upstreams) {
@@ -387,7 +387,7 @@ export class UpstreamPool extends LivingDispatcher {
     }
   }
 
-  /** @returns false when the `factory` of the caller has destroyed the pool */
+  /** @returns false if the caller's `factory` has destroyed the pool */
   #add(resolved: ResolvedUpstream): boolean {
     const { name, weight, priority } = resolved
     if (this.#upstreams.find(name) !== null) return true
@@ -412,7 +412,7 @@ export class UpstreamPool extends LivingDispatcher {
     return true
   }
 
-  /** Its connections show that the addresses may have changed: a server of it has gone, or is about to. */
+  /** Notices when addresses may have changed: one of the upstream's servers is gone, or about to go. */
   #watch(upstream: Upstream): void {
     const { dispatcher } = upstream
     const onSign = (): void => {
@@ -459,12 +459,12 @@ export class UpstreamPool extends LivingDispatcher {
   }
 }
 
-/** Whether a request names another origin: its copy names the upstream's. */
+/** Whether a request names another origin: its copy gets the upstream's. */
 function isElsewhere({ origin }: DispatchOptions, href: string): boolean {
   return origin !== undefined && origin !== null && origin !== href
 }
 
-/** An iterator of header fields can be read once, and a further upstream needs them, too. */
+/** An iterator of header fields can be read only once, but another upstream needs them, too. */
 function toRepeatable(options: DispatchOptions): DispatchOptions {
   const { headers } = options
   if (
@@ -480,8 +480,8 @@ function toRepeatable(options: DispatchOptions): DispatchOptions {
 markClass(UpstreamPool, 'UpstreamPool')
 
 export declare namespace UpstreamPool {
-  /** The name in undici's manner of {@link UpstreamPoolOptions}. */
+  /** The name, in undici's manner, of {@link UpstreamPoolOptions}. */
   export type Options = UpstreamPoolOptions
-  /** The name in undici's manner of {@link UpstreamPoolStats}. */
+  /** The name, in undici's manner, of {@link UpstreamPoolStats}. */
   export type Stats = UpstreamPoolStats
 }

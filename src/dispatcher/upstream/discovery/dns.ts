@@ -64,7 +64,7 @@ export function dns(origin: string | URL, options?: DnsOptions): UpstreamResolve
   return Object.defineProperty(resolver, 'name', { value: `dns(${where.href})` })
 }
 
-/** One upstream, and the address that it is made of. */
+/** An upstream, and the address that it was created from. */
 interface FoundUpstream {
   readonly upstream: UpstreamInit
   readonly address: FoundAddress
@@ -94,7 +94,7 @@ async function find(
   })
 }
 
-/** The addresses of each name. A name without any is left out, unless all are. */
+/** The addresses of each name. Names without addresses are omitted, unless all names are. */
 async function toPairs(
   names: readonly string[],
   queries: NameQueries,
@@ -126,7 +126,7 @@ function toText({ host, family }: FoundAddress, port: number | null = null): str
   return showIpEndpoint({ host, family, port })
 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 function toTtl(found: readonly FoundUpstream[], interval: number): number {
   const seconds = toShortestTtl(found.map(({ address }) => address))
   return seconds === null ? interval : Math.min(interval, Math.max(MIN_PAUSE, seconds * 1_000))

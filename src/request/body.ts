@@ -1,5 +1,5 @@
 /**
- * Any accepted request body → one BodySource.
+ * Converts any accepted request body to a BodySource.
  *
  * @module
  */
@@ -77,7 +77,7 @@ const ACCEPTED =
   'a string, a Buffer, a typed array, an ArrayBuffer, a Blob, a FormData, a URLSearchParams, a Readable, ' +
   'a ReadableStream, an iterable or async iterable'
 
-/** Whether a value has what is used of a FormData. */
+/** Whether a value has the members of a FormData that are used. */
 export function isFormData(body: object): body is FormDataLike {
   return (
     'entries' in body &&
@@ -88,7 +88,7 @@ export function isFormData(body: object): body is FormDataLike {
   )
 }
 
-/** Whether a value has what is used of a web stream. */
+/** Whether a value has the members of a web stream that are used. */
 export function isReadableStream(body: object): body is ReadableStreamLike {
   return 'getReader' in body && typeof body.getReader === 'function' && 'locked' in body
 }
@@ -106,7 +106,10 @@ function toWebBody(body: ReadableStreamLike): StreamBody {
   return new OneSource(() => new ReaderSource(body), true, false)
 }
 
-/** Whether an iterable is its own iterator: it may hold something before it is read. A list makes its iterators. */
+/**
+ * Whether an iterable is its own iterator: then it may hold something before it is read. A list creates its
+ * iterators.
+ */
 function isIterator(iterable: object): boolean {
   return 'next' in iterable && typeof iterable.next === 'function'
 }
@@ -146,10 +149,10 @@ function toSendableBody(body: unknown): SendableBody | null {
 }
 
 /**
- * Makes a BodySource of a request's body.
+ * Creates a BodySource from a request body.
  *
- * @param body see `RequestBody`; null and undefined are no body.
- * @throws InvalidArgumentError for anything else, and for a stream that was read from already.
+ * @param body see `RequestBody`; null and undefined: no body.
+ * @throws InvalidArgumentError for anything else, and for a stream that was already read from.
  */
 export function toBodySource(body: unknown): BodySource {
   if (typeof body === 'function') return new Factory(body as () => unknown)

@@ -1,5 +1,5 @@
 /**
- * Sources that give their bytes in pieces, such as iterators and web streams, as a Readable.
+ * Sources that deliver their bytes in pieces, such as iterators and web streams, as a Readable.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { toError } from '../errors/errors.ts'
 import type { ReadResult } from './stream-reader.ts'
 import { StreamReader } from './stream-reader.ts'
 
-/** Bytes of a string (as UTF-8) or of what holds bytes, uncopied; null for anything else. */
+/** The bytes of a string (as UTF-8) or of an object with bytes, not copied; null for anything else. */
 export function toBytes(value: unknown): Uint8Array | null {
   if (typeof value === 'string') return Buffer.from(value)
   if (isUint8Array(value)) return value
@@ -24,7 +24,7 @@ export function toBytes(value: unknown): Uint8Array | null {
 /**
  * A piece of a body as bytes.
  *
- * @throws TypeError with the code that Node's streams and undici give for what is none: `ERR_INVALID_ARG_TYPE`
+ * @throws TypeError for anything else, with the same code as Node's streams and undici: `ERR_INVALID_ARG_TYPE`
  */
 export function toChunk(value: unknown): Uint8Array {
   const bytes = toBytes(value)
@@ -33,25 +33,25 @@ export function toChunk(value: unknown): Uint8Array {
   throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }
 
-/** One piece at a time, when it is asked for: nothing is read ahead. */
+/** Delivers one piece at a time, when asked: nothing is read ahead. */
 export interface ChunkSource {
   /** The next piece. Called again only after the last result has settled. */
   next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>>
   /** The last result was the end, or the last call of `next()` has failed: there is nothing to stop. */
   onOver(): void
   /**
-   * The rest isn't read. A generator that aborts its own request calls it from inside `next()`. Idempotent.
+   * The rest isn't read. A generator that aborts its own request calls it during `next()`. Idempotent.
    *
-   * @param reason why; null when nothing has failed: the response was complete before the body
+   * @param reason why; null if nothing has failed: the response was complete before the body
    */
   stop(reason: Error | null): void
 }
 
-/** Any iterator, of a generator as well. As `for await` does, it calls `return()` once, but not after its end. */
+/** Any iterator, including a generator's. As `for await` does, it calls `return()` once, but not after the end. */
 export class IteratorSource implements ChunkSource {
   readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>
   #isRunning = false
-  /** It was stopped, has ended, or has failed. */
+  /** Whether it was stopped, has ended, or has failed. */
   #isStopped = false
 
   constructor(iterator: Iterator<unknown> | AsyncIterator<unknown>) {
@@ -90,9 +90,7 @@ export class IteratorSource implements ChunkSource {
   }
 }
 
-/**
- * A web stream, read by its reader. Its iterator would put `return()` behind a `read()` that may never settle.
- */
+/** A web stream, read by its reader. Its iterator would queue `return()` after a `read()` that may never settle. */
 export class ReaderSource implements ChunkSource {
   readonly #reader: StreamReader
   #isStopped = false
@@ -154,7 +152,7 @@ export class PartsSource implements ChunkSource {
   }
 }
 
-/** Pulls a piece when its reader has room for one, and hands it on as bytes. */
+/** Pulls a piece when its reader has room for one, and passes it on as bytes. */
 export class ChunkReadable extends Readable {
   readonly #source: ChunkSource
   readonly #onResult = (result: IteratorResult<unknown>): void => this.#receive(result)

@@ -1,5 +1,5 @@
 /**
- * Names of header fields: which are names at all, and which need a closer look.
+ * Names of header fields: which are valid, and which need a closer look.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { invalidKind, showName, toInvalid } from '../core/validate.ts'
 
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** RFC 9113 §8.2.2: these fields belong to one HTTP/1.1 connection. A request with one of them is malformed. */
+/** RFC 9113 §8.2.2: these fields belong to one HTTP/1.1 connection. A request that contains one is malformed. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'proxy-connection',
   'transfer-encoding',
@@ -16,7 +16,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ])
 
-/** Fields of which node:http2 takes one value only (it throws ERR_HTTP2_HEADER_SINGLE_VALUE). */
+/** Fields for which node:http2 accepts only one value (it throws ERR_HTTP2_HEADER_SINGLE_VALUE). */
 const SINGLE_VALUE: ReadonlySet<string> = new Set([
   ...['access-control-allow-credentials', 'access-control-max-age', 'access-control-request-method', 'age'],
   ...[
@@ -41,34 +41,37 @@ const SINGLE_VALUE: ReadonlySet<string> = new Set([
   ...['user-agent', 'x-content-type-options'],
 ])
 
-/** Fields that aren't sent as they are, or not at all. */
+/** Fields that aren't sent unchanged, or not at all. */
 const SPECIAL: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   ...['connection', 'keep-alive', 'host', 'te', 'content-length'],
 ])
 
-/** A name, and which checks its field needs before it is sent. */
+/** A name, and the checks that its field needs before it is sent. */
 export interface FieldName {
   /** In lower case. */
   readonly name: string
   readonly rule: 'plain' | 'single' | 'special'
 }
 
-/** Names that were found to be tokens. Bounded: names may come from outside. */
+/** Names that were found to be tokens. Limited, because names may come from outside. */
 const checkedNames = new Map<string, FieldName>()
 const MAX_CHECKED_NAMES = 1_024
 
-/** Whether a string is a token of RFC 9110 §5.6.2, as a method and a field name must be. */
+/** Whether a string is a token (RFC 9110 §5.6.2), as a method and a field name must be. */
 export function isToken(value: string): boolean {
   return TOKEN.test(value)
 }
 
-/** Whether a field of this name, in lower case, may be there once only. */
+/** Whether a field with this name, in lower case, may occur only once. */
 export function isSingleValue(name: string): boolean {
   return SINGLE_VALUE.has(name)
 }
 
-/** @throws InvalidArgumentError for a value that isn't a field name, and for a pseudo-header's name */
+/**
+ * Checks a field name. @throws InvalidArgumentError for a value that isn't a field name, and for a pseudo-header
+ * field's name
+ */
 export function toFieldName(name: unknown): FieldName {
   if (typeof name !== 'string') throw invalidKind('header name', name, 'a string')
   const known = checkedNames.get(name)
@@ -87,10 +90,10 @@ export function toFieldName(name: unknown): FieldName {
 }
 
 /**
- * Writes the names of a flat list of fields in the caller's spelling.
+ * Writes the names in a flat list of fields in the caller's spelling.
  *
  * @param fields `[name, value, name, value, …]`, the names in lower case. It is changed.
- * @param spellings tokens that aren't in lower case. Of two spellings of the same name the first counts.
+ * @param spellings tokens that aren't in lower case. Of two spellings of the same name, the first counts.
  */
 export function respell(fields: string[], spellings: readonly string[]): void {
   const byName = new Map<string, string>()

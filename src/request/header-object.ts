@@ -1,5 +1,5 @@
 /**
- * Flat lists of a response's fields → the object that a handler gets.
+ * Converts flat lists of response fields to the object that a handler gets.
  *
  * @module
  */
@@ -7,28 +7,26 @@
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { isSingleValue } from './field-names.ts'
 
-/** The trailers of a response that has none. */
+/** The trailers of a response without trailers. */
 export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze({})
 
-/**
- * Up to so many entries of a list it is faster to look through the list than to ask the object whether a name has come.
- */
+/** Up to this many entries, searching the list is faster than asking the object whether it contains a name. */
 const SHORT_LIST = 32
 
 /**
- * An object without a prototype that V8 doesn't make a dictionary of, as it does of those of `Object.create(null)`:
- * that takes a third to a half more time (`bench/micro/headers.mjs`), and more memory.
+ * An object without a prototype that V8 doesn't turn into a dictionary, as it does with those from
+ * `Object.create(null)`: a dictionary takes a third to a half more time (`bench/micro/headers.mjs`), and more memory.
  */
 function toEmptyObject(): IncomingHttpHeaders {
   return Object.setPrototypeOf({}, null)
 }
 
 /**
- * What node:http2 makes of the same fields. Names are in lower case already (RFC 9113 §8.2); `set-cookie` is an
- * array, other fields that came several times are joined or, where there may be one only, the first of them counts;
- * no prototype; no `:status`.
+ * The same object as node:http2 creates from the same fields. Names are already in lower case (RFC 9113 §8.2);
+ * `set-cookie` is an array; other repeated fields are joined or, if only one is allowed, the first counts; no
+ * prototype; no `:status`.
  *
- * @param fields a flat list in wire order; `:status`, where it has one, is the first
+ * @param fields a flat list in wire order; `:status`, if present, is the first
  */
 export function toResponseHeaders(fields: readonly string[]): IncomingHttpHeaders {
   const start = fields[0] === ':status' ? 2 : 0
@@ -47,7 +45,7 @@ function hasCome(fields: readonly string[], name: string, start: number, end: nu
   return false
 }
 
-/** A dictionary: each new name would be a shape of its own. */
+/** A dictionary, because each new name would create another shape. */
 function toLargeObject(fields: readonly string[], start: number): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = Object.create(null)
   for (let i = start; i < fields.length; i += 2) {
@@ -58,7 +56,7 @@ function toLargeObject(fields: readonly string[], start: number): IncomingHttpHe
   return headers
 }
 
-/** Adds a field whose name the object has already. */
+/** Adds a field whose name is already in the object. */
 function join(headers: IncomingHttpHeaders, name: string, value: string): void {
   const present = headers[name]
   if (Array.isArray(present)) present.push(value)
@@ -66,8 +64,8 @@ function join(headers: IncomingHttpHeaders, name: string, value: string): void {
 }
 
 /**
- * Gives an object a member, also one with the name `__proto__`: an assignment would call the setter of
- * Object.prototype, or the one that Node has put there.
+ * Adds a member to an object, even one named `__proto__`: an assignment would call the setter of Object.prototype, or
+ * the one that Node has put there.
  */
 export function setMember<TValue>(target: Record<string, TValue>, name: string, value: TValue): void {
   if (name !== '__proto__') target[name] = value
@@ -75,10 +73,10 @@ export function setMember<TValue>(target: Record<string, TValue>, name: string, 
 }
 
 /**
- * The same of names in any case, as HTTP/1.1 has them. Over HTTP/1.1 undici's objects inherit from Object.prototype,
- * and so do these: `headers.hasOwnProperty()` is there.
+ * The same for names in any case, as in HTTP/1.1. Over HTTP/1.1 undici's objects inherit from Object.prototype, so
+ * these do, too: they have `headers.hasOwnProperty()`.
  *
- * @param raw `[name, value, name, value, …]`, as the normalizer makes it
+ * @param raw `[name, value, name, value, …]`, from the normalizer
  */
 export function toHeaderObject(raw: readonly string[]): IncomingHttpHeaders {
   const headers: Record<string, string | string[]> = {}

@@ -1,5 +1,5 @@
 /**
- * Request headers → what goes on the wire; and `toRawHeaders()`, the one normalizer.
+ * Converts request headers to wire form; and `toRawHeaders()`, the only normalizer.
  *
  * @module
  */
@@ -17,38 +17,39 @@ import { getField, setField } from './wire-headers.ts'
 /** The request that a header list is added to, with the values that are read from the list. */
 export interface HeaderTarget {
   readonly wire: WireHeaders
-  /** The value of `host`, which is `:authority` in HTTP/2 (RFC 9113 §8.3.1); null when the caller gave none. */
+  /** The value of `host`, which is `:authority` in HTTP/2 (RFC 9113 §8.3.1); null if the caller gave none. */
   host: string | null
-  /** Bytes, or null when the caller gave none. */
+  /** In bytes; null if the caller gave none. */
   contentLength: number | null
-  /** Bytes of the caller's fields so far, as RFC 9113 §6.5.2 counts them. */
+  /** The size of the caller's fields so far, in bytes counted as in RFC 9113 §6.5.2. */
   headerSize: number
   /**
-   * Names of fields, in lower case, whose values no error shows, beside those that are secrets anyway; null for none.
+   * Names of fields, in lower case, whose values no error shows, in addition to those that are always secret; null
+   * for none.
    */
   readonly sensitiveHeaders: ReadonlySet<string> | null
-  /** Names that the caller doesn't write in lower case, in the caller's spelling; null for none. */
+  /** Names that the caller hasn't written in lower case, in the caller's spelling; null for none. */
   spellings: string[] | null
   /** Set to true by `connection: close`. Null: the caller doesn't say. */
   reset: boolean | null
 }
 
 /**
- * A field of this size makes node:http2 tear the whole session down (its header block no longer fits), on Node 20
- * without a word. Name and value together, in bytes.
+ * A field of this size makes node:http2 destroy the whole session (its header block no longer fits), on Node 20
+ * without any error. Name and value together, in bytes.
  */
 export const MAX_REQUEST_FIELD_SIZE = 65_536
 
 /**
  * nghttp2, and with it Node's own server, nghttpd and Apache, ends the session at the ninth CONTINUATION frame: all
- * fields of one request together must stay below nine frames of 16 KiB. Bytes, as RFC 9113 §6.5.2 counts them.
+ * fields of a request together must stay below nine frames of 16 KiB. In bytes, counted as in RFC 9113 §6.5.2.
  */
 export const MAX_REQUEST_HEADER_SIZE = 139_264
 
-/** RFC 9113 §6.5.2: what each field counts besides its name and value. Bytes. */
+/** RFC 9113 §6.5.2: the size of each field in addition to its name and value, in bytes. */
 const FIELD_OVERHEAD = 32
 
-/** RFC 9110 §5.5: everything but visible ASCII, SP, HTAB and obs-text. */
+/** RFC 9110 §5.5: everything except visible ASCII, SP, HTAB and obs-text. */
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 /** Fields whose value must not get into an error message, and from there into a log. */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
@@ -74,12 +75,15 @@ function toFieldValue(target: HeaderTarget, name: string, value: unknown): strin
   return text
 }
 
-/** Hides the values of secret fields: those that the caller named (RFC 7541 §7.1.3), and those of {@link SECRET}. */
+/** Hides the values of secret fields: those that the caller named (RFC 7541 §7.1.3), and those in {@link SECRET}. */
 function showValue({ sensitiveHeaders }: HeaderTarget, name: string, value: string): string {
   return SECRET.has(name) || sensitiveHeaders?.has(name) === true ? '"(not shown)"' : show(value)
 }
 
-/** RFC 9113 §8.2.1: a value neither starts nor ends with SP or HTAB. By index: a pattern could be made to backtrack. */
+/**
+ * RFC 9113 §8.2.1: a value neither starts nor ends with SP or HTAB. It uses indexes, because a pattern could be made
+ * to backtrack.
+ */
 export function trim(text: string): string {
   let start = 0
   let end = text.length
@@ -94,7 +98,7 @@ function isSpace(code: number): boolean {
 
 /**
  * The connection options (RFC 9110 §7.6.1) are for HTTP/1.1, whose dispatcher writes the field itself: only `close`
- * matters. `keep-alive` is the default, and undici ignores the names of fields, too.
+ * matters. `keep-alive` is the default, and undici also ignores the names of fields.
  */
 function readConnection(target: HeaderTarget, value: string): void {
   for (const option of value.split(',')) {
@@ -121,7 +125,7 @@ function toContentLength(target: HeaderTarget, value: string): number {
   return length
 }
 
-/** `host` becomes `:authority`, so it is checked by the same rule as every other authority. */
+/** `host` becomes `:authority`, so it is checked like any other authority. */
 function checkHost(target: HeaderTarget, value: string): void {
   if (target.host !== null) throw toInvalid("header 'host'", showValue(target, 'host', value), 'one value')
   if (isAuthority(value, false)) return
@@ -201,11 +205,11 @@ export function addDefaultHeader(target: HeaderTarget, name: string, value: stri
 }
 
 /**
- * Adds the caller's headers to `target.wire`, checked, in lower case, in the caller's order.
+ * Adds the caller's headers to `target.wire`: checked, in lower case, in the caller's order.
  *
- * @param headers an object, a flat array, an iterable of pairs, a Headers; null and undefined are no headers.
- * @param option what they are called in an error
- * @throws InvalidArgumentError that names the field and what it takes.
+ * @param headers an object, a flat array, an iterable of pairs, or a Headers; null and undefined: no headers.
+ * @param option how an error names them
+ * @throws InvalidArgumentError that names the field and what would be accepted.
  */
 export function addHeaders(
   target: HeaderTarget,
@@ -234,17 +238,17 @@ export function addHeaders(
   }
 }
 
-/** RFC 9110 §6.5.1: fields that frame, route or describe the message can't come after it. */
+/** RFC 9110 §6.5.1: fields that frame, route or describe the message can't follow it. */
 const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
   ...['authorization', 'cache-control', 'connection', 'content-encoding', 'content-length', 'content-range'],
   ...['content-type', 'expect', 'host', 'keep-alive', 'max-forwards', 'te', 'trailer', 'proxy-authorization'],
 ])
 
 /**
- * Checks a request's trailers as its headers are checked.
+ * Checks a request's trailers like its headers.
  *
  * @param sensitiveHeaders names of fields whose values no error shows; null for none
- * @throws InvalidArgumentError that names the field and what it takes
+ * @throws InvalidArgumentError that names the field and what would be accepted
  */
 export function toTrailers(
   trailers: RequestHeaders | null | undefined,
@@ -265,14 +269,14 @@ export function toTrailers(
   return wire
 }
 
-/** The size of a response's fields as RFC 9113 §6.5.2 counts it: 32 bytes for each besides its name and value. */
+/** The size of a response's fields, counted as in RFC 9113 §6.5.2: name and value plus 32 bytes per field. */
 export function toFieldsSize(raw: readonly string[]): number {
   let size = (raw.length / 2) * FIELD_OVERHEAD
   for (let i = 0; i < raw.length; i++) size += raw[i]?.length ?? 0
   return size
 }
 
-/** What may stand for raw headers: what a session made, what an older interceptor assigned, a `Headers`, or nothing. */
+/** The possible forms of raw headers: from a session, from an older interceptor, a `Headers`, or nothing. */
 export type RawHeadersSource =
   | readonly (string | Uint8Array | readonly (string | Uint8Array)[])[]
   | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -287,11 +291,11 @@ function toText(value: string | Uint8Array): string {
 }
 
 /**
- * The normalizer: any form of headers → a new flat array `[name, value, name, value, …]`.
+ * Converts any form of headers to a new flat array `[name, value, name, value, …]`.
  *
- * A flat array keeps its order and its duplicates; an object gives a pair for each entry of an array value; an iterable
- * of pairs, such as a `Headers` or a `Map`, its pairs. Buffers are read as ISO-8859-1. Pseudo-headers are left out.
- * Null and undefined give an empty array.
+ * A flat array keeps its order and its duplicates; an object gives a pair for each entry of an array value; an
+ * iterable of pairs, such as a `Headers` or a `Map`, gives its pairs. Buffers are read as ISO-8859-1. Pseudo-header
+ * fields are omitted. Null and undefined give an empty array.
  */
 export function toRawHeaders(headers: RawHeadersSource): string[] {
   const raw: string[] = []
@@ -307,8 +311,8 @@ export function toRawHeaders(headers: RawHeadersSource): string[] {
 }
 
 /**
- * A list of the normalizer's as undici's older handlers and its subscribers expect it: latin1
- * Buffers. Null is no fields.
+ * A normalized list in the form that undici's older handlers and its subscribers expect: latin1 Buffers. Null: no
+ * fields.
  */
 export function toRawBuffers(raw: readonly string[] | null): Buffer[] {
   return raw === null ? [] : raw.map((text) => Buffer.from(text, 'latin1'))

@@ -1,5 +1,5 @@
 /**
- * A source that can be read once, with a copy of what has come: so each attempt can read all of it.
+ * A source that can be read only once, with a copy of what has arrived, so that each attempt can read all of it.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { IteratorSource, toChunk } from './chunk-source.ts'
 
 /**
  * - `unread`: the source wasn't asked for anything
- * - `open`: more of it may come
- * - `ended`: all of it has come
+ * - `open`: more may arrive
+ * - `ended`: all of it has arrived
  * - `failed`: it has thrown this
  * - `stopped`: the rest isn't read
  */
@@ -29,23 +29,23 @@ const NOTHING = new Uint8Array(0)
 const DONE: IteratorResult<Uint8Array> = Object.freeze({ done: true, value: undefined })
 
 /**
- * Asks its source for a piece when the newest reader has had all the others: nothing is read ahead. What comes is
- * copied, since the code that made a piece may use its memory for the next one.
+ * Asks its source for a piece when the newest reader has read all others: nothing is read ahead. Pieces are copied,
+ * because the code that created a piece may reuse its memory for the next one.
  */
 export class KeptSource {
-  /** The length that was announced. Bytes. */
+  /** The announced length, in bytes. */
   readonly #length: number
   readonly #toSource: () => ChunkSource
   #source: ChunkSource | null = null
   #state: KeptState = UNREAD
-  /** The memory of all bytes, which is taken when the first piece comes. */
+  /** The memory for all bytes, allocated when the first piece arrives. */
   #kept: Uint8Array = NOTHING
-  /** How many bytes have come. */
+  /** How many bytes have arrived. */
   #size = 0
-  /** A piece is on its way; null between pieces. */
+  /** A piece that is on its way; null between pieces. */
   #coming: Promise<void> | null = null
 
-  /** @param length the bytes that the source promises: one that gives more fails */
+  /** @param length how many bytes the source promises: a source that delivers more fails */
   constructor(toSource: () => ChunkSource, length: number) {
     this.#toSource = toSource
     this.#length = length
@@ -55,18 +55,18 @@ export class KeptSource {
     return this.#state.name === 'stopped'
   }
 
-  /** What has come behind the first `from` bytes; null when nothing has. */
+  /** What has arrived after the first `from` bytes; null if nothing has. */
   take(from: number): Uint8Array | null {
     return from < this.#size ? this.#kept.subarray(from, this.#size) : null
   }
 
-  /** Whether no more comes. @throws what the source has thrown */
+  /** Whether no more will arrive. @throws what the source has thrown */
   get isOver(): boolean {
     if (this.#state.name === 'failed') throw this.#state.thrown
     return this.#state.name === 'ended' || this.#state.name === 'stopped'
   }
 
-  /** Asks for one more piece. @returns null when it, or the end, has come at once */
+  /** Asks for one more piece. @returns null if it, or the end, has arrived at once */
   pull(): Promise<void> | null {
     if (this.#coming !== null) return this.#coming
     let result: ReturnType<ChunkSource['next']>
@@ -94,7 +94,7 @@ export class KeptSource {
     if (name === 'open') this.#source?.stop(reason)
   }
 
-  /** Never rejects: each reader hears of a failure by {@link isOver}. */
+  /** Never rejects: each reader learns of a failure from {@link isOver}. */
   async #await(answer: PromiseLike<IteratorResult<unknown>>): Promise<void> {
     try {
       const result = await answer
@@ -106,7 +106,7 @@ export class KeptSource {
     }
   }
 
-  /** A piece that isn't kept fails the source, which holds what it holds: it is told to stop. */
+  /** Keeps a piece. If that is impossible, the source fails; it may hold resources, so it is told to stop. */
   #keep(result: IteratorResult<unknown>): void {
     if (this.#state.name !== 'open') return
     try {
@@ -136,10 +136,10 @@ export class KeptSource {
   }
 }
 
-/** Reads a kept source from its beginning. Ending the reading ends nothing else: another reader may follow. */
+/** Reads a kept source from its beginning. Ending the reading doesn't end the source: another reader may follow. */
 export class KeptReader implements ChunkSource {
   readonly #kept: KeptSource
-  /** How many bytes this reader has had. */
+  /** How many bytes this reader has read. */
   #offset = 0
 
   constructor(kept: KeptSource) {
@@ -163,11 +163,14 @@ export class KeptReader implements ChunkSource {
   stop(): void {}
 }
 
-/** An iterable that can be iterated over any number of times, one after another: each gives the bytes of one source. */
+/**
+ * An iterable that can be iterated over any number of times, one after another: each iteration returns the same
+ * source's bytes.
+ */
 export class KeptIterable implements AsyncIterable<Uint8Array> {
   readonly #kept: KeptSource
 
-  /** @param length as for {@link KeptSource} */
+  /** @param length the same as for {@link KeptSource} */
   constructor(iterable: AsyncIterable<unknown> | Iterable<unknown>, length: number) {
     this.#kept = new KeptSource(() => new IteratorSource(toIterator(iterable)), length)
   }
@@ -178,20 +181,20 @@ export class KeptIterable implements AsyncIterable<Uint8Array> {
       yield result.value
   }
 
-  /** No further iteration follows: the source is told that the rest isn't needed. Idempotent. */
+  /** No more iterations follow: the source is told that the rest isn't needed. Idempotent. */
   stop(): void {
     this.#kept.stop(null)
   }
 }
 
-/** The iterator of an iterable of either kind. */
+/** The iterator of a sync or async iterable. */
 export function toIterator(
   iterable: AsyncIterable<unknown> | Iterable<unknown>,
 ): AsyncIterator<unknown> | Iterator<unknown> {
   return Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
 }
 
-/** The error of a body of another length than its `content-length`. @param received bytes */
+/** The error for a body whose length differs from its `content-length`. @param received in bytes */
 export function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {
   const counts = `got ${received} bytes, expected ${contentLength}`
   return new RequestContentLengthMismatchError(`The request body doesn't match content-length: ${counts}`)

@@ -1,5 +1,5 @@
 /**
- * FormData → multipart/form-data.
+ * Converts a FormData to multipart/form-data.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import type { BlobLike, FormDataLike } from '../../types/body.ts'
 import { loadCrypto } from '../core/builtin.ts'
 import { invalid } from '../core/validate.ts'
 
-/** A form as it will be sent, as often as it has to be. */
+/** An encoded form, which can be sent any number of times. */
 export interface Multipart {
   readonly contentType: string
-  /** Bytes of all parts together. */
+  /** The length of all parts together, in bytes. */
   readonly length: number
   readonly parts: readonly (Uint8Array | BlobLike)[]
 }
 
-/** Whether a value has what is used of a Blob. */
+/** Whether a value has the members of a Blob that are used. */
 export function isBlobLike(value: unknown): value is BlobLike {
   if (typeof value !== 'object' || value === null) return false
   return (
@@ -29,12 +29,12 @@ export function isBlobLike(value: unknown): value is BlobLike {
   )
 }
 
-/** HTML, "multipart/form-data encoding algorithm": characters that could end the quoted name are escaped. */
+/** HTML, "multipart/form-data encoding algorithm": escapes characters that could end the quoted name. */
 function escapeName(name: string): string {
   return name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
 }
 
-/** Likewise: a line break in a name or a value is CRLF. */
+/** HTML, the same algorithm: a line break in a name or a value is CRLF. */
 function toCrlf(text: string): string {
   return text.replace(/\r\n?|\n/g, '\r\n')
 }
@@ -43,7 +43,10 @@ function toFileName(file: BlobLike): string {
   return 'name' in file && typeof file.name === 'string' ? file.name : 'blob'
 }
 
-/** The global Blob checks its type. Without a check, the type of a foreign Blob could begin a header or a part. */
+/**
+ * The global Blob checks its type. Without a check, the type of another package's Blob could begin a header or a
+ * part.
+ */
 function toFileType(name: string, { type }: BlobLike): string {
   if (/[^\x20-\x7e]/.test(type)) {
     throw invalid(

@@ -1,5 +1,5 @@
 /**
- * Streams from before Node's Readable, such as a `Stream` that emits `data`, or the forms of the package `form-data`.
+ * Streams older than Node's Readable, such as a `Stream` that emits `data`, or forms from the package `form-data`.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { Readable, Writable } from 'node:stream'
 import { RequestAbortedError } from '../errors/errors.ts'
 
-/** What is used of such a stream. It may emit whether it is asked or not. */
+/** The members of such a stream that are used. It may emit data whether it was asked or not. */
 export interface OldStream {
   on(event: 'data', listener: (chunk: unknown) => void): unknown
   on(event: 'end' | 'close', listener: () => void): unknown
@@ -18,16 +18,16 @@ export interface OldStream {
   destroy?(error?: Error): unknown
 }
 
-/** As undici decides it, and something can be read from it. */
+/** Whether it is one that can be read from, decided as in undici. */
 export function isOldStream(body: object): body is OldStream {
   if (body instanceof Writable && !(body instanceof Readable)) return false
   return 'pipe' in body && typeof body.pipe === 'function' && 'on' in body && typeof body.on === 'function'
 }
 
-/** Listens from the moment when the request is made: what comes before it is sent isn't lost. */
+/** Listens from when the request is created, so that data which arrives before it is sent isn't lost. */
 export class OldStreamReadable extends Readable {
   readonly #stream: OldStream
-  /** All of the stream has come, though it may not be read yet. */
+  /** Whether the whole stream has arrived; it may not have been read yet. */
   #hasEnded = false
 
   constructor(stream: OldStream) {

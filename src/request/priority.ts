@@ -1,5 +1,5 @@
 /**
- * Priorities of RFC 9218.
+ * Priorities (RFC 9218).
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { invalid, toBoolean, toInteger } from '../core/validate.ts'
 
 const LEAST_URGENT = 7
 
-/** The urgency of a request that says nothing of it (RFC 9218 §4.1). */
+/** The urgency of a request that doesn't set one (RFC 9218 §4.1). */
 export const DEFAULT_URGENCY = 3
 
 /** The member `u` of a `priority` field. */
 const URGENCY = /(?:^|,)[ \t]*u=([0-7])[ \t]*(?=$|[,;])/
 
-/** The value of a `priority` field → the urgency that it says. */
+/** The urgency in a `priority` field. */
 export function toUrgency(value: string | undefined): number {
   if (value === undefined) return DEFAULT_URGENCY
   const [, level] = URGENCY.exec(value) ?? []
@@ -23,7 +23,8 @@ export function toUrgency(value: string | undefined): number {
 }
 
 /**
- * A priority → the value of a `priority` field (RFC 9218 §4): `u=1, i`, say. A member that isn't given isn't sent.
+ * Converts a priority to the value of a `priority` field (RFC 9218 §4), such as `u=1, i`. A missing member isn't
+ * sent.
  *
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */

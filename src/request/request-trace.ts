@@ -1,5 +1,5 @@
 /**
- * A request as subscribers of diagnostics channels know it, and as `NODE_DEBUG=dodici` shows it.
+ * A request as subscribers of diagnostics channels see it, and as `NODE_DEBUG=dodici` shows it.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { DodiciError, NotSupportedError } from '../errors/errors.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addHeaders } from './headers.ts'
 
-/** What a trace needs of its request. */
+/** What a trace needs from its request. */
 export interface TracedRequest extends HeaderTarget {
   readonly origin: { readonly href: string }
   readonly method: string
@@ -22,32 +22,32 @@ export interface TracedRequest extends HeaderTarget {
 
 /**
  * - `held`: it isn't known yet whether HTTP/2 will serve the request
- * - `announced`: subscribers know of it
- * - `withdrawn`: the fallback serves it, and tells subscribers of it
+ * - `announced`: subscribers know about it
+ * - `withdrawn`: the fallback serves it, and tells subscribers about it
  */
 type TraceState = 'held' | 'announced' | 'withdrawn'
 
-/** Numbers the requests of the log. */
+/** Numbers the requests in the log. */
 let traced = 0
 
-/** One object for the whole life of a request, over all its attempts: instrumentation uses it as a key. */
+/** One object for a request's whole life, over all its attempts: instrumentation uses it as a key. */
 export class RequestTrace {
-  /** As `URL.origin` writes it. */
+  /** As from `URL.origin`. */
   readonly origin: string
   readonly method: string
   /** Path and query. */
   readonly path: string
-  /** The response has come to its end. */
+  /** Whether the response has ended. */
   completed = false
-  /** The call has failed. */
+  /** Whether the call has failed. */
   aborted = false
   readonly #request: TracedRequest
-  /** Entries of `wire` before subscribers have added any. */
+  /** How many entries `wire` had before subscribers added any. */
   #fields = 0
   #headerSize = 0
   #state: TraceState = 'held'
   readonly #number = ++traced
-  /** Why the call is about to be sent again; null while it isn't. */
+  /** Why the call is about to be sent again; null if it isn't. */
   #retry: { readonly reason: RetryReason; readonly error: Error | null } | null = null
 
   constructor(request: TracedRequest) {
@@ -61,7 +61,7 @@ export class RequestTrace {
     return this.#state === 'announced'
   }
 
-  /** Publishes the request, once: before it is sent, or fails. In its caller's context, where the current span is. */
+  /** Publishes the request, once, before it is sent or fails. In its caller's context, which has the current span. */
   announce(): void {
     if (this.#state !== 'held') return
     this.#state = 'announced'
@@ -71,9 +71,9 @@ export class RequestTrace {
   }
 
   /**
-   * The fallback serves the request, with a trace of its own.
+   * The fallback serves the request, with its own trace.
    *
-   * @param error why the attempts that were published have failed; null for no special reason
+   * @param error why the published attempts have failed; null for no special reason
    */
   withdraw(error: Error | null): void {
     if (this.#state === 'announced') {
@@ -93,7 +93,7 @@ export class RequestTrace {
     if (this.#state === 'withdrawn') this.#state = 'held'
   }
 
-  /** It has to wait for a connection, or for room on one. */
+  /** The request has to wait for a connection, or for room on one. */
   queued(): void {
     if (callChannels.queued.hasSubscribers) callChannels.queued.publish({ request: this })
     this.#log('queued')
@@ -107,7 +107,7 @@ export class RequestTrace {
     this.#log(`sent ${toWay(connection)}${attempts > 1 ? `, attempt ${attempts}` : ''}`)
   }
 
-  /** Why another attempt will follow. {@link retried} tells of it. @param error null after a 421 */
+  /** Notes why another attempt will follow. {@link retried} reports it. @param error null after a 421 */
   noteRetry(reason: RetryReason, error: Error | null): void {
     this.#retry = { reason, error }
   }
@@ -124,14 +124,14 @@ export class RequestTrace {
     this.#log(`again, ${reason}, after attempt ${connection?.attempts ?? 0}: ${why}`)
   }
 
-  /** The header section of the final response has come. */
+  /** The header section of the final response has arrived. */
   responded(connection: ConnectionInfo | null, statusCode: number): void {
     if (callChannels.response.hasSubscribers)
       callChannels.response.publish({ request: this, connection, statusCode })
     this.#log(`status ${statusCode}`)
   }
 
-  /** It has ended. @param error null when the response is complete */
+  /** The call has ended. @param error null if the response is complete */
   ended(connection: ConnectionInfo | null, error: Error | null): void {
     if (callChannels.end.hasSubscribers) callChannels.end.publish({ request: this, connection, error })
     if (requestLog === null) return
@@ -147,7 +147,7 @@ export class RequestTrace {
     requestLog(`request ${this.#number} ${this.method} ${target}${withoutSecrets(this.path)}: ${what}`)
   }
 
-  /** The fields that are sent, as a flat list. Credentials for a proxy are left out: they aren't the caller's. */
+  /** The fields that are sent, as a flat list. Credentials for a proxy are omitted: they aren't the caller's. */
   get headers(): string[] {
     const { wire } = this.#request
     return wire.filter((_, index) => {
@@ -159,7 +159,7 @@ export class RequestTrace {
   /**
    * Adds a field, such as `traceparent`, to what is sent from now on.
    *
-   * @throws InvalidArgumentError when it is none
+   * @throws InvalidArgumentError if it isn't a valid field
    */
   addHeader(name: string, value: string): this {
     addHeaders(this.#request, [name, value])
@@ -167,7 +167,7 @@ export class RequestTrace {
   }
 }
 
-/** Over what an attempt goes, as a line of the log shows it. */
+/** What carries an attempt, as a log line shows it. */
 function toWay({ protocol, sessionId, streamId }: ConnectionInfo): string {
   return sessionId === null
     ? `over ${protocol}`

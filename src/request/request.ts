@@ -1,5 +1,5 @@
 /**
- * DispatchOptions → a validated, immutable request.
+ * Converts DispatchOptions to a validated, immutable request.
  *
  * @module
  */
@@ -55,10 +55,10 @@ function addPriority(target: HeaderTarget, priority: RequestPriority): void {
   if (value !== '') addDefaultHeader(target, 'priority', value)
 }
 
-/** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
+/** White space, control characters (CR, LF, NUL, DEL) and everything outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
 
-/** A loop over so few characters costs less than a call of the regular expression. */
+/** Up to this length, a loop costs less than the regular expression. */
 const SHORT_PATH = 64
 const HASH = 0x23
 const DELETE = 0x7f
@@ -66,7 +66,7 @@ const DELETE = 0x7f
 /** RFC 6455 §11.3.1. */
 export const WEBSOCKET_KEY = 'sec-websocket-key'
 
-/** Far longer than any known method, and far shorter than what a field block can carry. */
+/** Far longer than any known method, and far shorter than what a field block can contain. */
 const MAX_METHOD_LENGTH = 256
 
 /** What only an upgrade has. */
@@ -77,48 +77,52 @@ interface Upgrade {
 }
 
 /**
- * One request as it will be sent, as often as it has to be: nothing in it changes after the constructor.
+ * A request in the form in which it is sent, as often as needed: nothing in it changes after the constructor.
  *
- * Its fields are `readonly`, not frozen: `Object.freeze` costs a third of a microsecond, a third
- * of the whole constructor.
+ * Its fields are `readonly`, not frozen: `Object.freeze` costs a third of a microsecond, a third of the whole
+ * constructor.
  */
 export class Request implements HeaderTarget {
   readonly origin: Origin
   readonly method: string
   /** Path and query; the URL for a proxy; the authority of a CONNECT. */
   readonly path: string
-  /** Pseudo-headers first, as RFC 9113 §8.3 wants them. */
+  /** Pseudo-header fields first, as RFC 9113 §8.3 requires. */
   readonly wire: WireHeaders
   readonly body: BodySource
   /** Null for none. */
   readonly trailers: RequestTrailers | null
   /** Whether the server may get it twice without harm (RFC 9110 §9.2.2). */
   readonly idempotent: boolean
-  /** The one that its dispatcher is for, where the request names one; null for the origin's own. */
+  /** The name that the request sets, which has to be its dispatcher's; null: the origin's own. */
   readonly servername: string | null
   /** Whether the body waits for the server's 100 (Continue) (RFC 9110 §10.1.1). */
   readonly expectContinue: boolean
   /**
-   * Names of fields that no sender and no intermediary may put into a dynamic table (RFC 7541 §7.1.3), beside
-   * those that are secrets anyway.
+   * Names of fields that no sender and no intermediary may put into a dynamic table (RFC 7541 §7.1.3), in addition to
+   * those that are always secret.
    */
   readonly sensitiveHeaders: ReadonlySet<string> | null
   readonly limits: Limits
-  /** Names in the caller's spelling. HTTP/1.1 sends them so: some servers expect capitals. */
+  /** Names in the caller's spelling, for HTTP/1.1: some servers expect capitals. */
   spellings: string[] | null = null
   readonly host: string | null = null
   readonly headerSize: number
-  /** Bytes that the body must have; null where the caller gave no `content-length`. */
+  /** How many bytes the body must have; null if the caller gave no `content-length`. */
   readonly contentLength: number | null = null
-  /** Over HTTP/1.1: whether its connection is closed behind the response. Null: the connection's own rule. */
+  /** Over HTTP/1.1: whether the connection is closed after the response. Null: as the connection decides. */
   reset: boolean | null
-  /** Over HTTP/1.1: whether no request is sent behind it before its response has begun. Null: undici's default. */
+  /** Over HTTP/1.1: whether no request is sent after it before its response has begun. Null: undici's default. */
   readonly blocking: boolean | null
   readonly #upgrade: Upgrade | null
-  /** What subscribers of undici's channels know it by; null when there are none. */
+  /** How subscribers of undici's channels identify it; null if there are none. */
   trace: RequestTrace | null = null
 
-  /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+  /**
+   * Checks and converts the options.
+   *
+   * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+   */
   constructor(options: DispatchOptions, origin: Origin, defaults: ResolvedClientOptions) {
     this.origin = origin
     this.#upgrade = toUpgrade(options)
@@ -151,17 +155,17 @@ export class Request implements HeaderTarget {
     if (this.expectContinue) setField(this.wire, 'expect', '100-continue')
   }
 
-  /** `:protocol` of an extended CONNECT (RFC 8441); null for any other request. */
+  /** The `:protocol` of an extended CONNECT (RFC 8441); null for any other request. */
   get protocol(): string | null {
     return this.#upgrade === null ? null : this.#upgrade.protocol
   }
 
-  /** The field is sent over HTTP/1.1 only (RFC 8441 §5); null for none. */
+  /** The key, which is sent over HTTP/1.1 only (RFC 8441 §5); null for none. */
   get webSocketKey(): string | null {
     return this.#upgrade === null ? null : this.#upgrade.webSocketKey
   }
 
-  /** An upgrade that the caller wants by HTTP/1.1. */
+  /** Whether it is an upgrade that the caller wants over HTTP/1.1. */
   get isHttp1(): boolean {
     return this.#upgrade !== null && this.#upgrade.isHttp1
   }
@@ -172,8 +176,8 @@ export class Request implements HeaderTarget {
   }
 
   /**
-   * The origin that the server is asked for (RFC 9110 §7.1), as `URL.origin` writes it: another one than the
-   * dispatcher's by a `host`, by a URL as the path, or by a CONNECT.
+   * The origin that the request targets (RFC 9110 §7.1), as `URL.origin` writes it. It differs from the dispatcher's
+   * because of a `host`, a URL as the path, or a CONNECT.
    */
   get targetOrigin(): string {
     const scheme = getField(this.wire, ':scheme') ?? this.origin.scheme
@@ -182,15 +186,15 @@ export class Request implements HeaderTarget {
     return URL.canParse(target) ? new URL(target).origin : target
   }
 
-  /** A plain CONNECT. */
+  /** Whether it is a plain CONNECT. */
   get isConnect(): boolean {
     return this.protocol === null && this.method === 'CONNECT'
   }
 
   /**
-   * What an attempt sends whose body a factory made: its length and type are known only now.
+   * The fields for an attempt whose body comes from a factory: its length and type are known only now.
    *
-   * @throws RequestContentLengthMismatchError when the caller's own `content-length` is another one
+   * @throws RequestContentLengthMismatchError if the caller's own `content-length` differs
    */
   toWireFor(body: SendableBody): WireHeaders {
     const { length, contentType } = body
@@ -212,13 +216,13 @@ export class Request implements HeaderTarget {
     return wire
   }
 
-  /** What an attempt does with its body first: nothing, send it, or wait for the server's word. */
+  /** What an attempt does with its body first: nothing, send it, or wait for the server's permission. */
   toUpload(body: SendableBody): 'none' | 'sending' | 'waiting' {
     if (body.kind === 'none') return 'none'
     return this.expectContinue ? 'waiting' : 'sending'
   }
 
-  /** The trailers, made anew for each attempt. @throws what the caller's function throws, and InvalidArgumentError */
+  /** The trailers, created for each attempt. @throws what the caller's function throws, and InvalidArgumentError */
   toTrailers(): WireHeaders {
     const { sensitiveHeaders, trailers } = this
     if (typeof trailers !== 'function') return toTrailers(trailers, sensitiveHeaders)
@@ -249,7 +253,7 @@ function toPseudoHeaders({ origin, protocol, path, method, isConnect }: Request)
 
 const ABSOLUTE = /^(https?):\/\/([^/?]*)(.*)$/
 
-/** What a request to a proxy names, in the absolute form of HTTP/1.1 (RFC 9112 §3.2.2). */
+/** The target of a request to a proxy, in HTTP/1.1's absolute form (RFC 9112 §3.2.2). */
 interface AbsoluteTarget {
   readonly scheme: string
   readonly authority: string
@@ -257,9 +261,9 @@ interface AbsoluteTarget {
 }
 
 /**
- * HTTP/2 has no absolute form: its parts are pseudo-headers (RFC 9113 §8.3.1).
+ * HTTP/2 has no absolute form: its parts become pseudo-header fields (RFC 9113 §8.3.1).
  *
- * @returns null for a path that isn't absolute, or whose authority isn't one
+ * @returns null for a path that isn't absolute, or whose authority is invalid
  */
 function toAbsoluteTarget(target: string, method: string): AbsoluteTarget | null {
   const [, scheme, authority, rest] = ABSOLUTE.exec(target) ?? []
@@ -274,7 +278,7 @@ function toUpgrade({ upgrade, allowH2 }: DispatchOptions): Upgrade | null {
   return protocol === null ? null : { protocol, isHttp1: allowH2 === false, webSocketKey: null }
 }
 
-/** undici's own default is 'Websocket', the token of HTTP/1.1; RFC 8441 §5 registers it in lower case. */
+/** The default in undici is 'Websocket', HTTP/1.1's token; RFC 8441 §5 registers it in lower case. */
 function toProtocol(upgrade: unknown): string | null {
   if (upgrade === undefined || upgrade === null || upgrade === false) return null
   if (upgrade === true) return 'websocket'
@@ -284,7 +288,7 @@ function toProtocol(upgrade: unknown): string | null {
   return upgrade.toLowerCase() === 'websocket' ? 'websocket' : upgrade
 }
 
-/** RFC 9110 §7.8: a name, and a version behind a slash. */
+/** RFC 9110 §7.8: a name, optionally with a version after a slash. */
 function isProtocol(upgrade: string): boolean {
   const [name, version, ...more] = upgrade.split('/')
   return isToken(name ?? '') && (version === undefined || isToken(version)) && more.length === 0
@@ -307,13 +311,13 @@ function toBody({ body }: DispatchOptions, isTunnel: boolean): BodySource {
   throw invalidKind('body', body, 'none: write to the tunnel after the response')
 }
 
-/** The body in a form that can be sent again, where what is announced of its length allows that. */
+/** The body in a form that can be sent again, if its announced length allows that. */
 function toKeptBody(body: BodySource, contentLength: number | null, { maxReplayBuffer }: Limits): BodySource {
   if (body.kind !== 'stream' || contentLength === null || contentLength > maxReplayBuffer) return body
   return body.toKept(contentLength)
 }
 
-/** The usual methods are compared: that costs less than the regular expression of a token. */
+/** Compares with the usual methods first: that costs less than the regular expression for a token. */
 function isMethod(method: unknown): method is string {
   switch (method) {
     case 'GET':
@@ -337,9 +341,7 @@ function toMethod({ method }: DispatchOptions, protocol: string | null): string 
   return protocol === null ? method : 'CONNECT'
 }
 
-/**
- * RFC 9113 §8.5: host and port. A URL's path stands for the origin itself, as the top-level `connect(url)` gives one.
- */
+/** RFC 9113 §8.5: host and port. A URL's path means the origin itself, for the top-level `connect(url)`. */
 function toAuthority(path: unknown, { hostname, port }: Origin): string {
   if (typeof path === 'string' && path.length <= MAX_REQUEST_FIELD_SIZE) {
     if (path.startsWith('/')) return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
@@ -349,7 +351,7 @@ function toAuthority(path: unknown, { hostname, port }: Origin): string {
   throw toInvalid('path', showTarget(path), accepted)
 }
 
-/** Whether a path has no character that must not be there. */
+/** Whether a path has no forbidden characters. */
 function isTarget(path: string): boolean {
   if (path.length > SHORT_PATH) return !BAD_PATH.test(path) && !path.includes('#')
   for (let i = 0; i < path.length; i++) {
@@ -383,13 +385,15 @@ function withQuery(path: string, query: unknown): string {
   return search === '' ? path : `${path}?${search}`
 }
 
-/** A client serves one origin. undici lets `origin` stand in the options all the same, so it has to be this one. */
+/** A client serves one origin. undici also accepts `origin` in the options, so it has to be this one. */
 function checkOrigin({ origin }: DispatchOptions, own: Origin): void {
   if (origin === undefined || origin === null || origin === own.href) return
   if (toOrigin(origin).href !== own.href) throw invalid('origin', origin, `${own.href}, this client's origin`)
 }
 
-/** RFC 9110 §8.6: their content is meant to be there, so that they say when it is empty. undici has the same list. */
+/**
+ * RFC 9110 §8.6: these methods are expected to have content, so an empty one is announced. undici has the same list.
+ */
 const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
 
 function expectsBody(method: string): boolean {
@@ -403,8 +407,8 @@ function toLengthError(announced: number, length: number): RequestContentLengthM
 }
 
 /**
- * Compares the body's length, where it is known, with the `content-length` that the caller gave, and sends the former
- * where the caller gave none. A method that expects no body sends no `content-length: 0`.
+ * Compares the body's length, if it is known, with the caller's `content-length`, and sends the body's length if the
+ * caller gave none. A method that expects no body sends no `content-length: 0`.
  */
 function checkContentLength(request: Request, strict: boolean): number | null {
   const { body, contentLength, wire } = request

@@ -1,23 +1,23 @@
 /**
- * The requests that servers of `node:http` and `node:http2` get, which a proxy passes on.
+ * Requests received by `node:http` and `node:http2` servers, which a proxy passes on.
  *
  * @module
  */
 
 import type { Readable } from 'node:stream'
 
-/** What tells them from other streams. */
+/** What distinguishes them from other streams. */
 interface Traits {
   readonly httpVersion?: unknown
-  /** Null for a response that a client of node:http has got. */
+  /** Null for a response that a node:http client has received. */
   readonly method?: unknown
   readonly pushAllowed?: unknown
   readonly respond?: unknown
 }
 
 /**
- * Whether a stream is the request that a server has got: an IncomingMessage, an Http2ServerRequest, or a
- * ServerHttp2Stream. If such a stream is destroyed, the response to it is lost with its connection.
+ * Whether a stream is a request that a server has received: an IncomingMessage, an Http2ServerRequest, or a
+ * ServerHttp2Stream. If such a stream is destroyed, its response is lost with its connection.
  */
 export function isServerRequest(stream: Readable): boolean {
   const { httpVersion, method, pushAllowed, respond }: Traits = stream as object

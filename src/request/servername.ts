@@ -1,5 +1,5 @@
 /**
- * The name that TLS asks a server for, and that its certificate has to have (RFC 6066 §3).
+ * The name that TLS asks a server for, and that its certificate must be valid for (RFC 6066 §3).
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { toIpVersion } from '../core/ip-address.ts'
 import { invalid } from '../core/validate.ts'
 import type { Origin } from '../options/options.ts'
 
-/** The server name that an Agent's connect function asks for, where a request has named one. */
+/** The server name that an Agent's connect function asks for, if a request has set one. */
 const askedFor = new WeakMap<Connector, string>()
 
-/** Options by which connections ask for another server than the origin's host. Null changes nothing. */
+/** Options for connections to a server name other than the origin's host. Null changes nothing. */
 export function withServername(options: PoolOptions, servername: string | null): PoolOptions {
   if (servername === null) return options
   const { connect } = options
@@ -23,21 +23,21 @@ export function withServername(options: PoolOptions, servername: string | null):
   return { ...options, connect: connector }
 }
 
-/** The server name that connections with these options ask for; undefined for the origin's host. */
+/** The server name for connections with these options; undefined: the origin's host. */
 function toOwn(connect: ConnectTlsOptions | Connector | null | undefined): string | undefined {
   return typeof connect === 'function' ? askedFor.get(connect) : connect?.servername
 }
 
-/** RFC 6066 §3: a name, and no address. Names are compared as DNS does (RFC 4343). */
+/** RFC 6066 §3: a name, not an address. Names are compared as in DNS (RFC 4343). */
 function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
 /**
- * The server name of a request, where it is another than that of other requests.
+ * The server name of a request, if it differs from the default.
  *
- * @param connect the options of the dispatcher's connections
- * @returns null where it isn't; and where TLS isn't spoken, as undici takes no notice of it there
+ * @param connect the options for the dispatcher's connections
+ * @returns null if it doesn't differ, and without TLS, where undici ignores it, too
  * @throws InvalidArgumentError
  */
 export function toServername(
@@ -55,8 +55,8 @@ export function toServername(
 }
 
 /**
- * The server name of a request to a dispatcher whose connections ask for one alone: another one can't be had there, and
- * the certificate of a server that wasn't asked for must not pass for it.
+ * The server name of a request to a dispatcher whose connections use a single one: it can't be a different one,
+ * because the certificate of a server that wasn't asked for must not count.
  *
  * @returns null for none
  * @throws InvalidArgumentError

@@ -1,6 +1,6 @@
 /**
- * Bodies that are read as streams: a caller's own Readable, an iterable or a web stream, and
- * parts such as those of a form.
+ * Bodies that are read as streams: a caller's own Readable, an iterable or a web stream, and parts such as those of a
+ * form.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { ChunkReadable, PartsSource } from './chunk-source.ts'
 import { KeptReader, KeptSource } from './kept-source.ts'
 import { isServerRequest } from './server-request.ts'
 
-/** Ends a stream. One without `destroy()`, such as an old one that was given Readable's prototype, is drained. */
+/** Ends a stream. One without `destroy()`, such as an old stream with Readable's prototype, is drained. */
 function destroyQuietly(stream: Readable, error: Error | null): void {
   const { destroy }: Partial<Pick<Readable, 'destroy'>> = stream
   if (destroy === undefined) {
@@ -32,7 +32,7 @@ function destroyQuietly(stream: Readable, error: Error | null): void {
   }
 }
 
-/** Lets a stream come to its end without a reader. */
+/** Lets a stream reach its end without a reader. */
 function drain(stream: Readable): void {
   try {
     stream.resume()
@@ -47,7 +47,7 @@ interface Watched {
   readonly onClose: () => void
 }
 
-/** The common part of all bodies that are streams: `watch()` reports a failure, whether the body is read or not. */
+/** What all bodies that are streams share: `watch()` reports a failure, whether the body is read or not. */
 abstract class WatchedBody implements StreamBody {
   readonly kind = 'stream'
   abstract readonly length: number | null
@@ -59,7 +59,7 @@ abstract class WatchedBody implements StreamBody {
   /** The stream whose failure matters; null before there is one, and after it was given up. */
   #current: Readable | null = null
   #onBroken: ((error: Error) => void) | null = null
-  /** The stream that was adopted last, with our listeners; null once they are off. */
+  /** The last adopted stream, with Dodici's listeners; null once they were removed. */
   #watched: Watched | null = null
 
   abstract open(): Readable
@@ -84,7 +84,7 @@ abstract class WatchedBody implements StreamBody {
     if (current !== null) this.destroyStream(current, error)
   }
 
-  /** The stream that is still open, which no longer matters to the call; null for none. */
+  /** The stream that is still open but no longer matters to the call; null for none. */
   #takeCurrent(): Readable | null {
     const current = this.#current
     this.#current = null
@@ -127,17 +127,17 @@ abstract class WatchedBody implements StreamBody {
 }
 
 /**
- * A caller's own Readable: what was read from it is gone, so it can't be sent again.
+ * A caller's own Readable: data that was read from it is gone, so it can't be sent again.
  *
- * It is watched from the moment the request is made: it may break while the call still waits in a queue.
+ * It is watched from when the request is created: it may break while the call waits in a queue.
  *
- * The stream isn't destroyed where that would break something else of its owner:
+ * The stream isn't destroyed if that would break something else that belongs to its owner:
  *
- * - a request that a server has got (see {@link isServerRequest}): its response goes over the same connection, whether
- *   the call fails or not. What was opened is drained, so that the connection can be used again. What wasn't is left as
- *   it is: the server may send it elsewhere, or drains it itself.
- * - any other Duplex of a call that has its response: what is written to it is the caller's. It is drained, so that the
- *   writer comes to its end.
+ * - a request that a server has received (see {@link isServerRequest}): its response uses the same connection,
+ *   whether the call fails or not. A stream that was opened is drained, so that the connection can be reused. One
+ *   that wasn't is left as it is: the server may send it elsewhere, or drains it itself.
+ * - any other Duplex of a call that has its response: what is written to it is the caller's. It is drained, so that
+ *   the writer can finish.
  *
  * Every other stream is destroyed: a file is closed.
  */
@@ -157,7 +157,7 @@ export class OneReadable extends WatchedBody {
     return this.#isOpened
   }
 
-  /** A stream that flows already has another reader: what that one reads would be missing here. */
+  /** A stream that already flows has another reader, whose data would be missing here. */
   get canWait(): boolean {
     return this.#readable.readableFlowing !== true
   }
@@ -188,7 +188,7 @@ export class OneReadable extends WatchedBody {
   }
 }
 
-/** An iterable or a web stream: it can be read once. */
+/** An iterable or a web stream: it can be read only once. */
 export class OneSource extends WatchedBody {
   readonly length = null
   readonly replayable = false
@@ -218,7 +218,7 @@ export class OneSource extends WatchedBody {
     return new KeptBody(this, length)
   }
 
-  /** The source itself, once: its reader stops it. @throws RequestAbortedError when it was taken or destroyed */
+  /** The source itself, once: its reader stops it. @throws RequestAbortedError if it was taken or destroyed */
   takeSource(): ChunkSource {
     const toSource = this.#toSource
     this.#toSource = null
@@ -253,8 +253,8 @@ export class OneSource extends WatchedBody {
 }
 
 /**
- * An iterable or a web stream of a length that was announced, and is small: what has come is kept, until a response has
- * come, so that another attempt can send it.
+ * An iterable or a web stream with a small announced length: what has arrived is kept until a response has arrived,
+ * so that another attempt can send it.
  */
 class KeptBody extends WatchedBody {
   readonly replayable = true
@@ -265,7 +265,7 @@ class KeptBody extends WatchedBody {
   override readonly fromIterable: boolean
   readonly #one: OneSource
   readonly #kept: KeptSource
-  /** No further attempt follows. */
+  /** Whether no more attempts follow. */
   #isLast = false
 
   constructor(one: OneSource, length: number) {
@@ -298,7 +298,7 @@ class KeptBody extends WatchedBody {
   }
 }
 
-/** Blobs and bytes: their content stays, so each attempt reads it anew. */
+/** Blobs and bytes: their content stays, so each attempt reads it again. */
 export class Parts extends WatchedBody {
   readonly replayable = true
   readonly isSpent = false

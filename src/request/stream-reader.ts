@@ -1,5 +1,5 @@
 /**
- * The reader of a web stream that isn't ours.
+ * The reader of another package's web stream.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { originalSetImmediate } from '../core/original-timers.ts'
 /** The result of a read. */
 export type ReadResult = IteratorResult<unknown>
 
-/** The part of a reader that is used: the types of a foreign stream may be anything. */
+/** The members of a reader that are used: the types of another package's stream may be anything. */
 export interface Reader {
   read(): PromiseLike<ReadResult>
   cancel(reason: unknown): PromiseLike<void>
@@ -19,9 +19,9 @@ export interface Reader {
 /**
  * Reads a web stream, and cancels it when that is safe.
  *
- * The stream may be one of node's `Readable.toWeb()`. Up to Node 24, if such a stream is cancelled in the tick of a
- * read, or while a read waits, the Readable gives it one more chunk, and that throws an uncaught exception (`Controller
- * is already closed`). A turn of the event loop later that chunk has come.
+ * The stream may come from Node's `Readable.toWeb()`. Up to Node 24, if such a stream is cancelled in the tick of a
+ * read, or while a read waits, the Readable gives it one more chunk, and that throws an uncaught exception
+ * (`Controller is already closed`). One turn of the event loop later, that chunk has arrived.
  */
 export class StreamReader implements Reader {
   readonly #reader: Reader
@@ -38,8 +38,8 @@ export class StreamReader implements Reader {
   }
 
   /**
-   * Cancels the stream: at once if it was never read, and otherwise in the next turn of the event loop. Never fails:
-   * its call is over, and an error of the caller's `cancel()` has no receiver.
+   * Cancels the stream: at once if it was never read, otherwise in the next turn of the event loop. Never fails: its
+   * call is over, so there is no receiver for an error from the caller's `cancel()`.
    */
   async cancel(reason: unknown): Promise<void> {
     if (this.#hasRead) await nextTurn()

@@ -1,5 +1,5 @@
 /**
- * The body of a call that has failed before a dispatcher took it.
+ * The body of a call that has failed before a dispatcher accepted it.
  *
  * @module
  */
@@ -8,11 +8,12 @@ import { Readable } from 'node:stream'
 import { isReadableStream, toBodySource } from './body.ts'
 
 /**
- * Ends a body that nothing will read, as the bodies of other failed calls end: a Readable is destroyed with the error,
- * so that a file is closed, a web stream is cancelled, and what a server has received is left to that server. A no-op
- * for a body that was read from, which the call has ended itself, and for bodies that hold nothing open.
+ * Ends a body that nothing will read, as the bodies of other failed calls end: a Readable is destroyed with the
+ * error, so that a file is closed; a web stream is cancelled; a request that a server has received is left to that
+ * server. Does nothing for a body that was read from, which the call has ended itself, and for bodies that hold
+ * nothing open.
  *
- * @param options what the caller gave as the options of the request
+ * @param options what the caller passed as the request's options
  */
 export function endUnsentBody(options: unknown, error: Error): void {
   if (typeof options !== 'object' || options === null) return

@@ -1,5 +1,5 @@
 /**
- * Every name of undici 6, 7 and 8. `names.ts` says whose each is.
+ * Every name in undici 6, 7 and 8. `names.ts` says where each comes from.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * undici's BalancedPool, over pools of ours.
+ * undici's BalancedPool over Dodici's pools.
  *
  * @module
  */
@@ -17,7 +17,9 @@ interface BalancedPoolOptions {
 
 type BalancedPoolClass = new (upstreams?: unknown, options?: BalancedPoolOptions) => object
 
-/** Each upstream gets requests of all origins. Dispatchers of ours refuse those of another origin than their own. */
+/**
+ * Each upstream gets requests for all origins. Dodici's dispatchers refuse those for an origin other than their own.
+ */
 function toUpstream(dispatcher: Dispatcher, url: symbol, origin: string): void {
   const send = dispatcher.dispatch.bind(dispatcher)
   const value: Dispatch = ({ origin: _origin, ...options }, handler) => send(options, handler)
@@ -25,7 +27,7 @@ function toUpstream(dispatcher: Dispatcher, url: symbol, origin: string): void {
   Object.defineProperty(dispatcher, url, { value: new URL(origin), configurable: true })
 }
 
-/** @param url undici's BalancedPool tells its upstreams apart by this property of undici's own dispatchers */
+/** @param url undici's BalancedPool identifies its upstreams by this property of undici's own dispatchers */
 function toBalancedPool(parent: BalancedPoolClass, url: symbol): BalancedPoolClass {
   const toFactory =
     (factory: Factory): Factory =>
@@ -66,5 +68,5 @@ function wrap(): unknown {
   return toBalancedPool(theirs, url)
 }
 
-/** undici's BalancedPool; its option `factory` may make dispatchers of ours. */
+/** undici's BalancedPool; its option `factory` may create Dodici's dispatchers. */
 export const BalancedPool = wrap()

@@ -1,5 +1,5 @@
 /**
- * Client and Pool with undici's meaning of `http:`.
+ * Client and Pool that treat `http:` as undici does.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { recogniseParents } from './symbols.ts'
 /** undici's classes: a MockPool is an instance of Pool, as in undici. */
 const theirs: { Client?: unknown; Pool?: unknown } = installed.state === 'loaded' ? installed.names : {}
 
-/** An `http:` origin speaks HTTP/1.1 where nothing else is said, as in undici. What is no object is refused as ever. */
+/** An `http:` origin uses HTTP/1.1 by default, as in undici. Anything but an object is refused as usual. */
 function toMeaning<TOptions extends ClientOptions>(options: TOptions | undefined): TOptions | undefined {
   if (typeof options !== 'object' && options !== undefined) return options
   const { useH2c } = options ?? {}
@@ -21,7 +21,7 @@ function toMeaning<TOptions extends ClientOptions>(options: TOptions | undefined
   return Object.assign({ h2c: useH2c === true }, options)
 }
 
-/** Dodici's Client. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+/** Dodici's Client, as in undici: `http:` origins use HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
 export class Client extends OwnClient {
   constructor(origin: string | URL, options?: ClientOptions) {
     super(origin, toMeaning(options))
@@ -29,7 +29,7 @@ export class Client extends OwnClient {
 }
 recogniseParents(Client, theirs.Client)
 
-/** An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+/** `http:` origins use HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
 class OurPool extends OwnPool {
   constructor(origin: string | URL, options?: PoolOptions) {
     super(origin, toMeaning(options))
@@ -42,7 +42,7 @@ function isPoolClass(value: unknown): value is PoolClass {
   return typeof value === 'function'
 }
 
-/** Whether a factory of clients is given. @throws InvalidArgumentError for one that is no function */
+/** Whether there is a factory for clients. @throws InvalidArgumentError if it isn't a function */
 function hasFactory(options: unknown): boolean {
   const factory: unknown = typeof options === 'object' && options !== null && Reflect.get(options, 'factory')
   if (factory === undefined || factory === null || factory === false) return false
@@ -51,8 +51,8 @@ function hasFactory(options: unknown): boolean {
 }
 
 /**
- * Dodici's Pool. With a `factory` of clients it makes a Pool of undici's: ours has sessions, and no clients. A caller's
- * own subclass is always ours.
+ * Dodici's Pool. With a `factory` for clients it creates undici's Pool, because Dodici's has sessions, not clients. A
+ * caller's own subclass is always Dodici's.
  */
 export const Pool: typeof OurPool = new Proxy(OurPool, {
   construct(ours, args: unknown[], made): object {

@@ -1,5 +1,5 @@
 /**
- * The class Dispatcher, for undici's dispatchers as well.
+ * The class Dispatcher, also for undici's dispatchers.
  *
  * @module
  */
@@ -8,8 +8,8 @@ import { EventEmitter } from 'node:events'
 import { Dispatcher as OwnDispatcher } from '../index.ts'
 
 /**
- * The abstract dispatcher. `instanceof` holds for undici's dispatchers, of each version, too: for what dispatches,
- * closes, can be destroyed, and has events.
+ * The abstract dispatcher. `instanceof` is also true for undici's dispatchers of any version: for objects that can
+ * dispatch, close, be destroyed, and emit events.
  */
 export abstract class Dispatcher extends OwnDispatcher {}
 

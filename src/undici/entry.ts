@@ -7,5 +7,5 @@
 import * as all from './all.ts'
 
 export * from './all.ts'
-/** All of it in one object, as undici's default export is. Tests may put functions of their own in it. */
+/** All exports in one object, like undici's default export. Tests may add their own functions to it. */
 export default { ...all }

@@ -24,10 +24,10 @@ import { installed, toMajor, toName } from './installed.ts'
 import { isInstance } from './symbols.ts'
 
 /**
- * Replaces the dispatcher of all: Dodici's functions, the user's undici, and Node's own fetch, WebSocket and
- * EventSource. The one before is neither closed nor destroyed.
+ * Sets the dispatcher for all: Dodici's functions, the installed undici, and Node's own fetch, WebSocket and
+ * EventSource. The previous one is neither closed nor destroyed.
  *
- * @throws InvalidArgumentError when it can't dispatch
+ * @throws InvalidArgumentError if it can't dispatch
  */
 export function setGlobalDispatcher(dispatcher: DispatcherType): void {
   setOwnDispatcher(dispatcher)
@@ -52,12 +52,12 @@ function readTheirs(): unknown {
   return Reflect.apply(Reflect.get(installed.names, 'getGlobalDispatcher'), undefined, [])
 }
 
-/** What {@link readTheirs} gave at first, or behind our last {@link setGlobalDispatcher}. */
+/** The first result of {@link readTheirs}, or the one after our last {@link setGlobalDispatcher}. */
 let known = readTheirs()
 
 /**
- * The dispatcher that other code has set by undici's own function; null for none. Node puts one of its own there as it
- * loads its fetch: that one is of neither's classes.
+ * The dispatcher that other code has set with undici's own function; null for none. Node sets its own as it loads its
+ * fetch: that one is an instance of neither package's classes.
  */
 function findTheirs(): DispatcherType | null {
   const present = readTheirs()
@@ -66,12 +66,12 @@ function findTheirs(): DispatcherType | null {
   return isInstance(present, theirs) || present instanceof OwnDispatcher ? present : null
 }
 
-/** The dispatcher of all: the one that was set last, by this function's counterpart or by that of undici. */
+/** Returns the dispatcher for all: the last one that was set, with this entry's function or with undici's. */
 export function getGlobalDispatcher(): DispatcherType {
   return findTheirs() ?? getOwnDispatcher()
 }
 
-/** The options with the dispatcher that other code has set by undici's own function, unless they name one. */
+/** The options with the dispatcher that other code has set with undici's own function, unless they name one. */
 function withTheirs(options: unknown): unknown {
   const dispatcher = findTheirs()
   if (dispatcher === null || (options !== undefined && options !== null && typeof options !== 'object'))
@@ -80,7 +80,7 @@ function withTheirs(options: unknown): unknown {
   return given === undefined || given === null ? { ...options, dispatcher } : options
 }
 
-/** A function of Dodici's that uses the dispatcher of all. */
+/** One of Dodici's functions, using the dispatcher for all. */
 function toGlobal<TFunction extends (...args: never[]) => unknown>(send: TFunction): TFunction {
   return new Proxy(send, {
     apply: (target, self, [url, options, ...rest]: unknown[]) =>
@@ -95,7 +95,7 @@ export const connect = toGlobal(ownConnect)
 export const upgrade = toGlobal(ownUpgrade)
 const sendFetch = toGlobal(ownFetch)
 
-/** The fetch of Bun, and that of Deno, take no dispatcher: there it is Dodici's functions alone that have it. */
+/** The fetch in Bun and Deno accepts no dispatcher: there, only Dodici's functions use it. */
 function putWhereThereAreSlots(dispatcher: DispatcherType): void {
   try {
     putIntoSlots(dispatcher)
@@ -104,20 +104,20 @@ function putWhereThereAreSlots(dispatcher: DispatcherType): void {
   }
 }
 
-/** Where undici keeps it. */
+/** Where undici stores it. */
 const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
 
-/** The URL against which `fetch()` resolves a relative one; undefined for none. */
+/** Returns the base URL for relative URLs in `fetch()`; undefined for none. */
 export function getGlobalOrigin(): URL | undefined {
   const origin: unknown = Reflect.get(globalThis, GLOBAL_ORIGIN)
   return origin instanceof URL ? origin : undefined
 }
 
 /**
- * Sets the URL against which `fetch()` resolves a relative one, here and in undici.
+ * Sets the base URL for relative URLs in `fetch()`, here and in undici.
  *
  * @param origin undefined for none
- * @throws TypeError when it is no URL of http: or https:
+ * @throws TypeError if it isn't an http: or https: URL
  */
 export function setGlobalOrigin(origin: string | URL | undefined): void {
   const value = origin === undefined ? undefined : new URL(origin)
@@ -134,8 +134,8 @@ export function setGlobalOrigin(origin: string | URL | undefined): void {
 }
 
 /**
- * Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. As in undici, the stack of an error leads
- * to the code that has called fetch.
+ * Dodici's fetch. It resolves a relative URL against {@link getGlobalOrigin}. As in undici, an error's stack leads to
+ * the code that called fetch.
  */
 export async function fetch(
   input: Parameters<typeof ownFetch>[0],
@@ -152,12 +152,12 @@ export async function fetch(
   }
 }
 
-/** The classes that undici's `install()` makes global beside fetch and those of Node's fetch. */
+/** The classes that undici's `install()` makes global, in addition to fetch and its classes. */
 const EVENTS = ['WebSocket', 'CloseEvent', 'ErrorEvent', 'MessageEvent', 'EventSource'] as const
 
 /**
- * Makes Dodici's fetch global, with the classes of Node's that it uses, and the WebSocket and EventSource of the
- * installed undici. Without one, Node's own stay.
+ * Makes Dodici's fetch global, with Node's classes that it uses, and the WebSocket and EventSource of the installed
+ * undici. Without one, Node's own stay.
  */
 export function install(): void {
   Object.assign(globalThis, { fetch, Headers, Response, Request, FormData })

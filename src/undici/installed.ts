@@ -1,5 +1,5 @@
 /**
- * The undici that the user has installed beside Dodici.
+ * The undici that is installed next to Dodici.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { NAMES } from './names.ts'
 import type { Found } from './peer.ts'
 import { findUndici } from './peer.ts'
 
-/** How it went to load undici. The version is null where its package.json can't be read. */
+/** The result of loading undici. The version is null if its package.json can't be read. */
 export type Installed =
   | { readonly state: 'loaded'; readonly names: object; readonly version: string | null }
   | { readonly state: 'missing'; readonly cause: unknown }
   | { readonly state: 'broken'; readonly version: string | null; readonly cause: unknown }
 
-/** Bun has a module of that name with classes that do nothing. */
+/** Bun has a module with that name, whose classes do nothing. */
 function isUndici(names: unknown): names is object {
   const { Agent }: { Agent?: unknown } = Object(names)
   return typeof Agent === 'function' && typeof Reflect.get(Object(Agent.prototype), 'dispatch') === 'function'
@@ -28,8 +28,8 @@ function toMessage(cause: unknown): string {
 }
 
 /**
- * Whether it is undici that isn't there, and no file that it needs. The first line has the name that was asked for, in
- * the words of Node, webpack, jest or Yarn; lines behind it have paths. Vite's words have no code: it has looked
+ * Whether undici itself is missing, not a file that it needs. The first line contains the requested name, in the
+ * words of Node, webpack, jest or Yarn; later lines contain paths. Vite's message has no code, because it has checked
  * already.
  */
 function isNotFound(cause: unknown): boolean {
@@ -42,8 +42,8 @@ function isNotFound(cause: unknown): boolean {
 }
 
 /**
- * Whether the way isn't one here: a module of Node's has no `require`, and what esbuild or rolldown put in its
- * place in a bundle refuses to load what isn't in it.
+ * Whether this way can't work here: one of Node's modules has no `require`, and what esbuild or rolldown replace it
+ * with in a bundle refuses to load what isn't in the bundle.
  */
 function isNoWay(cause: unknown): boolean {
   const message = toMessage(cause)
@@ -51,7 +51,7 @@ function isNoWay(cause: unknown): boolean {
   return Reflect.get(Object(cause), 'code') === undefined && /"undici(\/package\.json)?"/.test(message)
 }
 
-/** @param found what each way has led to */
+/** @param found the result of each way */
 export function toInstalled(found: readonly Found[]): Installed {
   const version = found.find((each) => each.version !== undefined)?.version
   const named = version === undefined ? null : String(version)
@@ -76,14 +76,14 @@ export function toInstalled(found: readonly Found[]): Installed {
     : { state: 'missing', cause }
 }
 
-/** The major version of what is loaded: a bundle may have undici without its package.json. */
+/** The major version of the loaded undici: a bundle may contain undici without its package.json. */
 export function toMajor(names: object, version: string | null): Major | number {
   if (version !== null) return Number.parseInt(version, 10)
   if ('Dispatcher1Wrapper' in names) return 8
   return 'cacheStores' in names ? 7 : 6
 }
 
-/** Why a name isn't there, and what helps. */
+/** Why a name is missing, and what helps. */
 export function toReason(name: string, installed: Installed): Error {
   const majors = NAMES.get(name)?.since ?? []
   const wanted = `undici ${majors.join(' or ')}`
@@ -102,14 +102,14 @@ export function toReason(name: string, installed: Installed): Error {
   )
 }
 
-/** Properties by which Node and libraries look at any value: nothing is an instance of what isn't there. */
+/** Properties through which Node and libraries inspect any value: nothing is an instance of a missing class. */
 function toProbed(key: string | symbol): { readonly value: unknown } | null {
   if (key === Symbol.hasInstance) return { value: () => false }
   return typeof key === 'symbol' || key === 'then' || key === 'toJSON' ? { value: undefined } : null
 }
 
 /**
- * What stands for a name that isn't there. It can be imported. Each use of it throws: a call, `new`, `extends`, and a
+ * A substitute for a missing name. It can be imported. Each use of it throws: a call, `new`, `extends`, and a
  * property.
  */
 export function toStandIn(name: string, installed: Installed): unknown {
@@ -124,11 +124,11 @@ export function toStandIn(name: string, installed: Installed): unknown {
   return new Proxy(function standIn() {}, { apply: fail, construct: fail, get, ...changes })
 }
 
-/** A name of undici's, or what stands for it. */
+/** A name from undici, or its substitute. */
 export function toName(name: string, installed: Installed): unknown {
   const present = installed.state === 'loaded' && name in installed.names
   return present ? Reflect.get(installed.names, name) : toStandIn(name, installed)
 }
 
-/** The user's undici, loaded once. */
+/** The installed undici, loaded once. */
 export const installed = toInstalled(findUndici())

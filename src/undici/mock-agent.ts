@@ -1,5 +1,5 @@
 /**
- * undici's MockAgent and SnapshotAgent, over an agent of ours.
+ * undici's MockAgent and SnapshotAgent over Dodici's agent.
  *
  * @module
  */
@@ -24,17 +24,17 @@ interface MockedOptions extends DispatchOptions {
   readonly __mockAgentBodyForDispatch?: DispatchOptions['body']
 }
 
-/** Where a MockAgent has the agent of ours. */
+/** Where a MockAgent keeps Dodici's agent. */
 const AGENT = Symbol('agent')
 
 type Handler = Parameters<Dispatcher['dispatch']>[1]
 
-/** The handler of undici 7's SnapshotAgent has no method for errors. An Agent of undici's throws one then. */
+/** The handler of undici 7's SnapshotAgent has no method for errors. undici's Agent throws one then. */
 function throwError(_controller: unknown, error: Error): never {
   throw error
 }
 
-/** What a SnapshotAgent has to send requests by. */
+/** What a SnapshotAgent uses to send requests. */
 class RecordedAgent {
   readonly #agent: Dispatcher
 
@@ -52,8 +52,8 @@ class RecordedAgent {
 }
 
 /**
- * undici's MockAgent keeps its mocks in the agent that it is given, by a symbol of undici's own. With an agent of ours
- * it keeps them in an Agent of undici's, which sends nothing: the requests that no mock takes go to ours.
+ * undici's MockAgent stores its mocks in the agent that it is given, under one of undici's own symbols. With Dodici's
+ * agent, it stores them in undici's Agent, which sends nothing: requests that no mock handles go to Dodici's.
  */
 function toMockAgent(parent: MockAgentClass): MockAgentClass {
   const factory = requireSymbol(parent.prototype, 'factory')
@@ -72,7 +72,7 @@ function toMockAgent(parent: MockAgentClass): MockAgentClass {
       if (agent !== null && real !== undefined) Reflect.set(this, real, new RecordedAgent(agent))
     }
 
-    /** Makes a MockPool or a MockClient. */
+    /** Creates a MockPool or a MockClient. */
     static make(mockAgent: MockAgent, origin: string): object {
       const mock = Reflect.apply(make, mockAgent, [origin])
       const agent = mockAgent[AGENT]
@@ -112,8 +112,8 @@ function wrap(name: 'MockAgent' | 'SnapshotAgent'): unknown {
   return isMockAgentClass(theirs) ? toMockAgent(theirs) : toName(name, installed)
 }
 
-/** undici's MockAgent; its option `agent` may be a dispatcher of ours. */
+/** undici's MockAgent; its option `agent` may be Dodici's dispatcher. */
 export const MockAgent = wrap('MockAgent')
 
-/** undici's SnapshotAgent; its option `agent` may be a dispatcher of ours. */
+/** undici's SnapshotAgent; its option `agent` may be Dodici's dispatcher. */
 export const SnapshotAgent = wrap('SnapshotAgent')

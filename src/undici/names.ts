@@ -1,5 +1,5 @@
 /**
- * Whose each name of undici is in the entry `dodici/undici`.
+ * Where each of undici's names comes from in the entry `dodici/undici`.
  *
  * @module
  */
@@ -8,14 +8,14 @@
 export type Major = 6 | 7 | 8
 
 /**
- * - `dodici`: the name of Dodici, which has undici's meaning.
- * - `both`: a function or class of this entry, over Dodici's, undici's, or both.
- * - `node`: Node's global, which Dodici's fetch uses; undici's objects are taken as input, too.
- * - `undici`: that of the undici that the user has installed.
+ * - `dodici`: Dodici's export, with undici's meaning.
+ * - `both`: this entry's function or class, over Dodici's, undici's, or both.
+ * - `node`: Node's global, which Dodici's fetch uses; undici's objects are accepted as input, too.
+ * - `undici`: the installed undici's export.
  */
 export type Owner = 'dodici' | 'both' | 'node' | 'undici'
 
-/** A name of undici. */
+/** One of undici's names. */
 export interface Name {
   readonly owner: Owner
   /** The major versions of undici that have it. */

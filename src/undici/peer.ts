@@ -1,28 +1,28 @@
 /**
- * The ways to undici, an optional peer, each written as a tool can follow it. The build copies this module as it is:
- * esbuild would take the calls out of it.
+ * The ways to load undici, an optional peer, each written so that bundlers can follow it. The build copies this
+ * module unchanged: esbuild would remove the calls.
  *
  * @module
  */
 
 import { createRequire } from 'node:module'
 
-/** What one way has led to. */
+/** The result of one way. */
 export interface Found {
-  /** What undici exports; undefined where it can't be loaded. */
+  /** What undici exports; undefined if it can't be loaded. */
   readonly names?: unknown
-  /** Why not. */
+  /** Why it can't be loaded. */
   readonly cause?: unknown
-  /** That of its package.json; undefined where this can't be read. */
+  /** The version in its package.json; undefined if that can't be read. */
   readonly version?: unknown
 }
 
-/** webpack's own, in what webpack has bundled. */
+/** Defined by webpack in its bundles. */
 declare const __webpack_require__: unknown
 
 /**
- * CommonJS, and what esbuild, rolldown and Turbopack bundle: they put undici there, or leave the call to Node. A module
- * of Node's has no `require`. Each `try` says that undici may be missing.
+ * For CommonJS, and for bundles from esbuild, rolldown and Turbopack: they include undici, or leave the call to Node.
+ * One of Node's modules has no `require`. Each `try` says that undici may be missing.
  */
 function findByRequire(): Found {
   let version: unknown
@@ -39,8 +39,8 @@ function findByRequire(): Found {
 }
 
 /**
- * A module of Node's, and what webpack bundles: it follows a function that is made in this way, and no other one. In
- * what others have bundled it looks from where the bundle is.
+ * For Node's modules, and for bundles from webpack, which follows a function created in this way, and no other. In
+ * other bundles, it searches from the bundle's location.
  */
 function findByCreateRequire(): Found {
   const require = createRequire(import.meta.url)
@@ -58,8 +58,8 @@ function findByCreateRequire(): Found {
 }
 
 /**
- * What each way has led to, until one has found undici. webpack leaves `require` to Node in a module, which may find
- * another copy than the one in the bundle.
+ * The result of each way, until one has found undici. In a module, webpack leaves `require` to Node, which may find a
+ * copy other than the one in the bundle.
  */
 export function findUndici(): Found[] {
   const ways =

@@ -1,5 +1,5 @@
 /**
- * undici's ProxyAgent and EnvHttpProxyAgent, over dispatchers of ours.
+ * undici's ProxyAgent and EnvHttpProxyAgent over Dodici's dispatchers.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import { recogniseParents } from './symbols.ts'
 type Factory = (origin: string | URL, options: object) => unknown
 
 interface ProxyAgentOptions {
-  /** Makes the dispatchers of origins, and those that forward requests to the proxy. */
+  /** Creates the dispatchers for origins, and those that forward requests to the proxy. */
   readonly factory?: Factory
-  /** Makes the client of the proxy. */
+  /** Creates the proxy's client. */
   readonly clientFactory?: Factory
 }
 
@@ -24,8 +24,8 @@ type ProxyAgentClass = new (options?: unknown) => object
 type DispatcherClass = new (origin: string | URL, options: object) => object
 
 /**
- * Whether the dispatcher is to forward requests to the proxy (`proxyTunnel: false`), and not to send them to an origin.
- * undici's Agent has more options than this one.
+ * Whether the dispatcher has to forward requests to the proxy (`proxyTunnel: false`), instead of sending them to an
+ * origin. undici's Agent has more options than this one.
  */
 function isForwarder(options: object): boolean {
   const [name, ...others] = Object.keys(options)
@@ -33,8 +33,8 @@ function isForwarder(options: object): boolean {
 }
 
 /**
- * A proxy that forwards is asked in HTTP/1.1 for a URL (RFC 9112 §3.2.2), by a method of undici's own. A dispatcher of
- * ours has neither: undici's Client does it, as without a factory.
+ * A forwarding proxy gets an HTTP/1.1 request for a URL (RFC 9112 §3.2.2), through one of undici's own methods.
+ * Dodici's dispatchers support neither, so undici's Client does it, as without a factory.
  */
 function toForwarding(factory: Factory, Client: DispatcherClass): Factory {
   return (origin, options) => {
@@ -45,7 +45,7 @@ function toForwarding(factory: Factory, Client: DispatcherClass): Factory {
   }
 }
 
-/** undici's agent sends a field that belongs to one HTTP/1.1 connection (RFC 9113 §8.2.2). Proxies need none. */
+/** undici's agent sends a field that belongs to one HTTP/1.1 connection (RFC 9113 §8.2.2). Proxies don't need it. */
 function toProxyClient(dispatcher: Dispatcher): void {
   const connect = dispatcher.connect.bind(dispatcher)
   const value = ({ headers, ...options }: ConnectOptions<unknown>) => {
@@ -63,7 +63,7 @@ function toClientFactory(factory: Factory): Factory {
   }
 }
 
-/** The options with factories that may make dispatchers of ours. undici refuses what isn't a function. */
+/** The options with factories that may create Dodici's dispatchers. undici refuses what isn't a function. */
 function toOptions(options: unknown, Client: DispatcherClass): unknown {
   if (typeof options !== 'object' || options === null || options instanceof URL) return options
   const { factory, clientFactory }: ProxyAgentOptions = options
@@ -100,8 +100,8 @@ function wrap(name: 'ProxyAgent' | 'EnvHttpProxyAgent'): unknown {
   return toProxyAgent(theirs, Client)
 }
 
-/** undici's ProxyAgent; its options `factory` and `clientFactory` may make dispatchers of ours. */
+/** undici's ProxyAgent; its options `factory` and `clientFactory` may create Dodici's dispatchers. */
 export const ProxyAgent = wrap('ProxyAgent')
 
-/** undici's EnvHttpProxyAgent; its options `factory` and `clientFactory` may make dispatchers of ours. */
+/** undici's EnvHttpProxyAgent; its options `factory` and `clientFactory` may create Dodici's dispatchers. */
 export const EnvHttpProxyAgent = wrap('EnvHttpProxyAgent')

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** undici's own symbols aren't exported: they are found by their descriptions. Undefined where there is none. */
+/** undici doesn't export its symbols, so they are found by their descriptions. Undefined if there is none. */
 export function findSymbol(object: object, description: string): symbol | undefined {
   for (let at: object | null = object; at !== null; at = Object.getPrototypeOf(at)) {
     const found = Object.getOwnPropertySymbols(at).find((symbol) => symbol.description === description)
@@ -13,7 +13,9 @@ export function findSymbol(object: object, description: string): symbol | undefi
   return undefined
 }
 
-/** @throws TypeError where there is none: a later version of undici may have renamed it */
+/**
+ * The same, for a required symbol. @throws TypeError if there is none: a later version of undici may have renamed it
+ */
 export function requireSymbol(object: object, description: string): symbol {
   const found = findSymbol(object, description)
   if (found === undefined)
@@ -23,15 +25,15 @@ export function requireSymbol(object: object, description: string): symbol {
 
 type AnyClass = abstract new (...args: never[]) => object
 
-/** @param type a class; false for what is none */
+/** @param type a class; false for anything else */
 export function isInstance(value: unknown, type: unknown): boolean {
   return typeof type === 'function' && value instanceof type
 }
 
 /**
- * Lets the objects of the parent be instances of the wrapper, which gets the parent's name.
+ * Makes the parent's instances instances of the wrapper, which gets the parent's name.
  *
- * @param theirs undici's class of that name, whose objects are instances, too; undefined for none
+ * @param theirs undici's class with that name, whose objects are instances, too; undefined for none
  */
 export function recogniseParents(wrapper: AnyClass, theirs?: unknown): void {
   const parent: AnyClass = Object.getPrototypeOf(wrapper)

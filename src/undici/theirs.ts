@@ -1,5 +1,5 @@
 /**
- * The names that are the undici that was found's.
+ * The names that come from the installed undici.
  *
  * @module
  */

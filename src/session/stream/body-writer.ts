@@ -1,5 +1,5 @@
 /**
- * Moves a request's body from its source into a stream.
+ * Moves a request body from its source into a stream.
  *
  * @module
  */
@@ -15,10 +15,11 @@ import { toMismatch } from '../../request/kept-source.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
 
 /**
- * Reads the source no faster than the peer's windows allow. The end of the source ends the stream. The body itself
- * tells the call when the source fails. A body of another length than announced fails the call before the peer would.
+ * Reads the source only as fast as the peer's windows allow. The end of the source ends the stream. If the source
+ * fails, the body itself tells the call. A body whose length differs from the announced one fails the call before the
+ * peer would.
  *
- * Pieces aren't copied. Pieces that come while a write is in progress are written as one.
+ * Pieces aren't copied. Pieces that arrive during a write are written together.
  */
 export class BodyWriter implements SinkListener {
   readonly #body: BytesBody | StreamBody
@@ -28,14 +29,17 @@ export class BodyWriter implements SinkListener {
   #source: Readable | null = null
   /** The piece that is being written; null between pieces. */
   #piece: Uint8Array | null = null
-  /** Bytes of the piece that were written. */
+  /** How many bytes of the piece were written. */
   #offset = 0
-  /** Pieces that came although the source was told to pause, since other code reads the source, too. Null for none. */
+  /**
+   * Pieces that have arrived although the source was told to pause, because other code reads the source, too. Null
+   * for none.
+   */
   #backlog: Uint8Array[] | null = null
-  /** Bytes that have come from the source. */
+  /** How many bytes have arrived from the source. */
   #received = 0
   #isSourceEnded = false
-  /** The sink takes no more until `onDrain`. */
+  /** Whether the sink accepts no more until `onDrain`. */
   #isBlocked = false
   #isOver = false
 
@@ -51,7 +55,7 @@ export class BodyWriter implements SinkListener {
     this.#call = call
   }
 
-  /** Begins to send. */
+  /** Starts to send. */
   start(): void {
     this.#sink.listen(this)
     if (this.#body.kind === 'bytes') {
@@ -73,7 +77,7 @@ export class BodyWriter implements SinkListener {
     this.#source.resume()
   }
 
-  /** The source isn't read on. Idempotent, and a no-op once all of it was written. */
+  /** Stops reading the source. Idempotent; does nothing once everything was written. */
   stop(): void {
     if (this.#isOver) return
     this.#detach()
@@ -112,7 +116,8 @@ export class BodyWriter implements SinkListener {
   }
 
   /**
-   * Writes the pieces that have come, as far as the sink takes them. Then asks the source for more, or ends the body.
+   * Writes the pieces that have arrived, as far as the sink accepts them. Then asks the source for more, or ends the
+   * body.
    */
   #write(): void {
     while (!this.#isOver) {
@@ -149,7 +154,7 @@ export class BodyWriter implements SinkListener {
     this.#sink.end()
   }
 
-  /** Whether the body's length isn't the announced one; then the call has failed. */
+  /** Whether the body's length differs from the announced one; then the call has failed. */
   #isMismatch(): boolean {
     const { contentLength } = this.#call.request
     if (contentLength === null || this.#received === contentLength) return false
@@ -163,7 +168,7 @@ export class BodyWriter implements SinkListener {
     this.#call.fail(error)
   }
 
-  /** Reports a stall if the sink is still blocked a turn later: then the data isn't only waiting for its turn. */
+  /** Reports a stall if the sink is still blocked a turn later: then the data isn't just waiting for its turn. */
   reportStall(): void {
     if (this.#isBlocked && !this.#isOver && !this.#sink.isGone) this.#sink.reportStall()
   }

@@ -13,57 +13,58 @@ import { ResetConfirmation } from './reset-confirmation.ts'
 import { StreamAges } from './stream-ages.ts'
 
 /**
- * The early resets that a session may send, whatever the number of its responses. A reset is early while its stream
- * has no response and isn't of age. Envoy ends a connection when half of its first 500 streams, or half of all later
- * on, were reset early.
+ * How many early resets a session may send, whatever the number of its responses. A reset is early if its stream is
+ * young and has no response. Envoy ends a connection when half of its first 500 streams, or later half of all, were
+ * reset early.
  */
 const EARLY_BURST = 200
-/** From this age on, a reset isn't early. Envoy counts full seconds: more than one. Milliseconds. */
+/** From this age on, in milliseconds, a reset isn't early. Envoy counts full seconds: more than one. */
 const AGE = 2_000
-/** How often waiting streams are checked. Milliseconds. */
+/** How often waiting streams are checked, in milliseconds. */
 const TICK = 250
-/** So many waiting streams, on any session, are a reason to open another one. */
+/** With this many waiting streams, on any session, another one should be opened. */
 const CROWD = 200
 /**
- * When less than this part of the burst is left, another session takes new calls: these resets are for the old ones.
+ * If less than this part of the burst is left, another session takes new calls: the remaining resets are for the old
+ * ones.
  */
 const RESERVE = 1 / 4
-/** A smaller burst has no reserve: it refills soon. */
+/** A smaller burst has no reserve, because it refills soon. */
 const LARGE_BURST = 200
 
-/** A stream that its caller has given up, and that isn't reset yet. */
+/** A stream that its caller has given up, but that isn't reset yet. */
 export interface Resettable {
-  /** Null until opened. */
+  /** Null until it is opened. */
   readonly streamId: number | null
-  /** Whether the header section of a final response has come. */
+  /** Whether the header section of a final response has arrived. */
   readonly hasResponded: boolean
   reset(): void
 }
 
-/** The session, as its budget of resets sees it. */
+/** The session, as its reset budget sees it. */
 export interface ResetOwner extends ConfirmationOwner {
-  /** The streams with a response that are over. */
+  /** How many streams with a response are over. */
   readonly completed: number
-  /** The id of the newest open stream; 0 for none. */
+  /** The id of the newest open stream; 0 if none is open. */
   toNewestId(): number
   /** Streams still wait after others were reset. */
   onStuck(): void
 }
 
 /**
- * Sends RST_STREAM as fast as servers tolerate it (CVE-2023-44487, "rapid reset"; docs/connections.md has what was
- * measured):
+ * Sends RST_STREAM as fast as servers tolerate it (CVE-2023-44487, "rapid reset"; docs/connections.md has the
+ * measurements):
  *
  * - as many at once as the server acknowledges: see {@link ResetConfirmation};
- * - no more than a token bucket holds: `resetBurst`, and `resetRate` a second. nghttp2, and with it Node's server, ends
- *   a connection that sends 1,000, and 33 a second;
+ * - no more than a token bucket contains: `resetBurst`, and `resetRate` per second. nghttp2, and with it Node's
+ *   server, ends a connection after a burst of 1,000, and 33 per second;
  * - few early ones: see {@link EARLY_BURST}.
  *
- * A stream that has to wait stays open, and takes up its place on the session, until the server has responded or the
+ * A stream that has to wait stays open, and keeps its place on the session, until the server has responded or the
  * stream is reset.
  *
  * No stream is reset at once. A caller may be running inside nghttp2, which is reading and must not be made to send
- * then: it would ask for the data of closing streams, for ever, or write to freed memory
+ * then: it would ask for the data of closing streams forever, or write to freed memory
  * (docs/internals/node-http2.md).
  */
 export class ResetBudget implements Timed {
@@ -73,7 +74,7 @@ export class ResetBudget implements Timed {
   readonly #deadlines: Deadlines
   readonly #owner: ResetOwner
   readonly #waiting = new Set<Resettable>()
-  /** Those of the waiting streams whose reset would be early. */
+  /** The waiting streams whose reset would be early. */
   readonly #young = new Set<Resettable>()
   readonly #flushSoon = (): void => {
     this.#isFlushDue = false
@@ -86,14 +87,14 @@ export class ResetBudget implements Timed {
   readonly #reserve: number
   #isFlushDue = false
   #isOver = false
-  /** Streams that waited for a token, or for their age, after the last flush. */
+  /** How many streams waited for a token, or for their age, after the last flush. */
   #stuck = 0
-  /** Only the reserve is left. */
+  /** Whether only the reserve is left. */
   #isSpent = false
   #sent = 0
   #sentEarly = 0
 
-  /** @param burst the resets that this session may send at once: `resetBurst`, or less */
+  /** @param burst how many resets this session may send in one burst: `resetBurst`, or fewer */
   constructor(
     deadlines: Deadlines,
     { resetRate }: Pick<SessionLimits, 'resetRate'>,
@@ -108,12 +109,12 @@ export class ResetBudget implements Timed {
     this.confirmation = new ResetConfirmation(owner)
   }
 
-  /** The number of streams that wait for their reset. */
+  /** How many streams wait for their reset. */
   get waiting(): number {
     return this.#waiting.size + this.#young.size
   }
 
-  /** Resets that were sent. */
+  /** How many resets were sent. */
   get sent(): number {
     return this.#sent
   }
@@ -121,7 +122,7 @@ export class ResetBudget implements Timed {
   /**
    * Whether another session should take new calls. Streams that wait only for the next turn don't count.
    *
-   * @param places of the session
+   * @param places how many streams the session may have
    */
   isCrowded(places: number): boolean {
     if (this.#stuck === 0 && !this.#isSpent) return false
@@ -141,12 +142,12 @@ export class ResetBudget implements Timed {
     originalSetImmediate(this.#flushSoon)
   }
 
-  /** The stream has closed by itself. */
+  /** The stream has closed without a reset. */
   delete(stream: Resettable): void {
     if (!this.#waiting.delete(stream)) this.#young.delete(stream)
   }
 
-  /** A stream has closed, and the server may still count it: we, or the server, have reset it. */
+  /** A stream has closed, but the server may still count it, because Dodici or the server has reset it. */
   onEarlyEnd(): void {
     if (this.#isOver) return
     this.confirmation.onEarlyEnd()
@@ -167,7 +168,7 @@ export class ResetBudget implements Timed {
     this.onLoad()
   }
 
-  /** A stream was opened, or the server's limit has changed: calls may wait for the places of reset streams now. */
+  /** A stream was opened, or the server's limit has changed: calls may now wait for the places of reset streams. */
   onLoad(): void {
     if (!this.confirmation.isWanted) return
     this.confirmation.check()
@@ -196,7 +197,7 @@ export class ResetBudget implements Timed {
     if (this.#stuck > 0) this.#owner.onStuck()
   }
 
-  /** @param lastOfAge the highest id of a stream that is of age */
+  /** @param lastOfAge the highest id of a stream that is old enough */
   #send(lastOfAge: number): void {
     for (const stream of this.#young) {
       if (this.#isTooEarly(stream, lastOfAge)) continue

@@ -1,5 +1,5 @@
 /**
- * Asks the server whether it has read the resets that were sent.
+ * Asks the server whether it has read the resets so far.
  *
  * @module
  */
@@ -7,42 +7,42 @@
 import { originalSetImmediate } from '../../core/original-timers.ts'
 
 /**
- * What has become of a PING behind resets:
+ * The outcome of a PING after resets:
  *
- * - `sent`: its ACK says that the server has read the resets
+ * - `sent`: its ACK will show that the server has read the resets
  * - `busy`: another PING is in flight, or none can be sent now
- * - `spared`: none was sent, as no call waits for it
+ * - `spared`: none was sent, because no call waits for it
  * - `refused`: the server, or an option, allows none
  */
 export type ResetPing = 'sent' | 'busy' | 'spared' | 'refused'
 
-/** The session, as the confirmation of its resets sees it. */
+/** The session, as its reset confirmation sees it. */
 export interface ConfirmationOwner {
-  /** Whether the frames so far were handed to the socket, so that a PING comes behind them. */
+  /** Whether all frames so far were passed to the socket, so that a PING follows them. */
   readonly areFramesSent: boolean
-  /** Whether so many places of reset streams keep calls waiting, or soon will. @param places above 0 */
+  /** Whether this many places of reset streams keep calls waiting, or soon will. @param places above 0 */
   isNearLimit(places: number): boolean
-  /** Sends a PING. @param isUrgent calls wait for its ACK */
+  /** Sends a PING. @param isUrgent whether calls wait for its ACK */
   pingAfterReset(isUrgent: boolean): ResetPing
   /** The server has read resets: the places of their streams are free. */
   onConfirmed(): void
 }
 
-/** Resets that may be in flight. More wait for the ACK of the PING behind these. */
+/** How many resets may be in flight. More wait for the ACK of the PING after these. */
 export const MAX_UNCONFIRMED = 100
 
-/** How many turns of the event loop node:http2 gets to send what waits, before the next check by the clock. */
+/** How many turns of the event loop node:http2 gets to send what waits, before the next check is timed. */
 const MAX_TURNS = 3
 
 /**
- * A server counts a reset stream until it has read its RST_STREAM: until then the place is not free, and a server may
- * refuse the next stream in a way that is not safe to retry. Frames are read in order, so the ACK of a PING behind
- * RST_STREAM says that the server has read it. A stream that the server itself has reset is closed for it at once (RFC
- * 9113 §5.1), but Node's server counts it until its own stream is destroyed: after the request's body was read out, in
- * a later turn. The ACK of a PING that is sent after that RST_STREAM has come says so. One PING at a time covers all
- * resets before it. (Go's client does the same: `pendingResets` of golang.org/x/net/http2.)
+ * A server counts a reset stream until it has read the RST_STREAM: until then its place isn't free, and the server
+ * may refuse the next stream in a way that isn't safe to retry. Frames are read in order, so the ACK of a PING after
+ * RST_STREAM shows that the server has read it. A stream that the server itself has reset is closed for it at once
+ * (RFC 9113 §5.1), but Node's server counts it until its own stream is destroyed: after it has read out the request
+ * body, in a later turn. The ACK of a PING sent after that RST_STREAM has arrived shows that. One PING at a time
+ * covers all resets before it. (Go's client does the same: `pendingResets` in golang.org/x/net/http2.)
  *
- * Where no PING may be sent, resets count as read at once.
+ * If no PING may be sent, resets count as read at once.
  */
 export class ResetConfirmation {
   readonly #owner: ConfirmationOwner
@@ -50,21 +50,21 @@ export class ResetConfirmation {
     this.#isDue = false
     this.check()
   }
-  /** Resets that were sent, and that the server may not have read. */
+  /** How many resets were sent that the server may not have read. */
   #places = 0
-  /** The number of them that are ahead of the PING in flight; 0 without one. */
+  /** How many of them precede the PING in flight; 0 without one. */
   #covered = 0
-  /** The next turn of the event loop will check again. */
+  /** Whether the next turn of the event loop will check again. */
   #isDue = false
   #isOver = false
-  /** Turns since the last PING in which frames still waited to be sent. */
+  /** How many turns have passed since the last PING while frames still waited to be sent. */
   #turns = 0
 
   constructor(owner: ConfirmationOwner) {
     this.#owner = owner
   }
 
-  /** Places that the server may still count. */
+  /** How many places the server may still count. */
   get places(): number {
     return this.#places
   }
@@ -74,18 +74,18 @@ export class ResetConfirmation {
     return this.#places >= MAX_UNCONFIRMED
   }
 
-  /** Whether calls wait for places, and no PING is in flight that frees them. */
+  /** Whether calls wait for places, and no PING in flight frees them. */
   get isWanted(): boolean {
     return this.#places > this.#covered && this.#owner.isNearLimit(this.#places)
   }
 
-  /** A stream was reset, by either side: its place must not be taken for a free one. {@link check} follows. */
+  /** A stream was reset by either side: its place must not count as free. {@link check} follows. */
   onEarlyEnd(): void {
     this.#places++
     this.#turns = 0
   }
 
-  /** Sends the PING, if it is due. */
+  /** Sends the PING if it is due. */
   check(): void {
     if (this.#places === 0 || this.#covered > 0 || this.#isDue || this.#isOver) return
     if (!this.#owner.areFramesSent) {
@@ -102,7 +102,7 @@ export class ResetConfirmation {
     else if (result === 'refused') this.#free(this.#places)
   }
 
-  /** The ACK of a PING has come. */
+  /** The ACK of a PING has arrived. */
   onPong(): void {
     const covered = this.#covered
     this.#covered = 0

@@ -1,25 +1,25 @@
 /**
- * How many resets an origin's servers tolerate, as a GOAWAY of one of them tells.
+ * How many resets an origin's servers tolerate, learned from a GOAWAY.
  *
  * @module
  */
 
 import { ErrorCode } from '../../errors/error-codes.ts'
 
-/** A session that has sent fewer resets was not ended because of them. */
+/** A session with fewer resets wasn't ended because of them. */
 const MIN_RESETS = 20
 
-/** nghttp2 ends a connection with INTERNAL_ERROR for too many resets, Go's net/http with ENHANCE_YOUR_CALM. */
+/** For too many resets, nghttp2 ends a connection with INTERNAL_ERROR, Go's net/http with ENHANCE_YOUR_CALM. */
 const CODES: readonly number[] = [ErrorCode.INTERNAL_ERROR, ErrorCode.ENHANCE_YOUR_CALM]
 
 /**
- * How many resets the next sessions should send at once, after a server has ended one: half as many as it had sent, if
- * it may have been because of them.
+ * How many resets the next sessions should send in one burst after a server has ended one: half as many as it had
+ * sent, if they may have been the reason.
  *
- * @param code of the GOAWAY
- * @param resets that the session has sent
- * @param burst what was known before; Infinity for nothing
- * @returns null where nothing is learned
+ * @param code the code in the GOAWAY
+ * @param resets how many the session has sent
+ * @param burst what was known before; Infinity if nothing
+ * @returns null if nothing was learned
  */
 export function toToleratedBurst(code: number, resets: number, burst: number): number | null {
   if (resets < MIN_RESETS || !CODES.includes(code)) return null

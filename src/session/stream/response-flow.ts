@@ -1,5 +1,5 @@
 /**
- * How far the response of one attempt has come, on either engine.
+ * How much of one attempt's response has arrived, on either engine.
  *
  * @module
  */
@@ -39,16 +39,16 @@ const DONE: FlowState = { name: 'done', hasResponded: true }
 const DONE_UNANSWERED: FlowState = { name: 'done', hasResponded: false }
 
 /**
- * How the response's data ended:
+ * How the response's data has ended:
  *
  * - `none`: not yet
- * - `due`: by END_STREAM, but the engine may not have reported the trailers yet
- * - `whole`: by END_STREAM, and the engine has reported everything before it
+ * - `due`: with END_STREAM, but the engine may not have reported the trailers yet
+ * - `whole`: with END_STREAM, and the engine has reported everything before it
  * - `closed`: the stream was closed without END_STREAM
  */
 export type DataEnd = 'none' | 'due' | 'whole' | 'closed'
 
-/** A slow reader gets held data in pieces no larger than most frames: it may pause after each. Bytes. */
+/** A slow reader gets held data in pieces no larger than most frames, because it may pause after each. In bytes. */
 const MAX_HELD_PIECE = 16_384
 
 interface Trailers {
@@ -56,20 +56,20 @@ interface Trailers {
   readonly raw: readonly string[]
 }
 
-/** An engine's stream, as the flow of its response sees it. */
+/** An engine's stream, as its response flow sees it. */
 export interface FlowSide {
-  /** Null before the stream has an id. */
+  /** Null until the stream has an id. */
   readonly streamId: number | null
   /** The stream no longer counts against the peer's limit. */
   readonly isClosed: boolean
-  /** The body of the request needn't wait any longer. */
+  /** The request body no longer has to wait. */
   proceed(): void
-  /** The call takes `bytes` held bytes, or never will. */
+  /** The call has taken `bytes` held bytes, or never will. */
   onTaken(bytes: number): void
-  /** The stream side of a tunnel; null when the stream is gone. */
+  /** The stream side of a tunnel; null if the stream is gone. */
   toTunnelSide(): TunnelSide | null
   /**
-   * Called right before the call hears that its response is complete: the peer may not read the rest of the request
+   * Called right before the call is told that its response is complete: the peer may not read the rest of the request
    * (RFC 9113 §8.1).
    */
   onComplete(): void
@@ -78,9 +78,9 @@ export interface FlowSide {
 }
 
 /**
- * Passes the engine's events of a response on to the call, until one of them is done: in order, at the pace of the
- * call, and each event once. The counts for the call's limits are fields of the flow: there is one flow for each
- * attempt.
+ * Passes the engine's response events on to the call, until the call or the response is done: in order, at the call's
+ * pace, and each event once. The counters for the call's limits are fields of the flow, because each attempt has one
+ * flow.
  */
 export class ResponseFlow implements ResponseMeter {
   readonly call: Call
@@ -88,11 +88,11 @@ export class ResponseFlow implements ResponseMeter {
   #state: FlowState = OPEN
   #dataEnd: DataEnd = 'none'
   /**
-   * Data that has come and wasn't handed on: before the header section (engine node), or while the call is paused. Null
-   * for none.
+   * Data that has arrived but wasn't passed on: before the header section (engine node), or while the call is paused.
+   * Null for none.
    */
   #held: KeptPieces | null = null
-  /** The call's method for the header section or for data is running: no other event may overtake it. */
+  /** Whether the call's method for the header section or for data is running: no other event may overtake it. */
   #isHandingOn = false
   /** Null without trailers. */
   #trailers: Trailers | null = null
@@ -109,7 +109,7 @@ export class ResponseFlow implements ResponseMeter {
     this.call = call
   }
 
-  /** The final header section hasn't come. */
+  /** Whether the final header section hasn't arrived. */
   get isOpen(): boolean {
     return this.#state === OPEN
   }
@@ -118,12 +118,12 @@ export class ResponseFlow implements ResponseMeter {
     return this.#state === RESPONDED
   }
 
-  /** The final header section has come, and the flow may be done since. */
+  /** Whether the final header section has arrived; the flow may be done since. */
   get isAnswered(): boolean {
     return this.#state !== OPEN && this.#state !== DONE_UNANSWERED
   }
 
-  /** The call waits for the response, or for the rest of it. */
+  /** Whether the call waits for the response, or for the rest of it. */
   get isPending(): boolean {
     return this.#state === OPEN || this.#state === RESPONDED
   }
@@ -132,7 +132,7 @@ export class ResponseFlow implements ResponseMeter {
     return this.#state === DONE || this.#state === DONE_UNANSWERED
   }
 
-  /** The tunnel that the response has opened; null for a response without one, and once the tunnel is closed. */
+  /** The tunnel that the response has opened; null if it hasn't, and once the tunnel is closed. */
   get tunnel(): Tunnel | null {
     return this.#state.name === 'tunnel' ? this.#state.tunnel : null
   }
@@ -141,17 +141,17 @@ export class ResponseFlow implements ResponseMeter {
     return this.#dataEnd
   }
 
-  /** Data is handed on as it comes. */
+  /** Whether data is passed on as it arrives. */
   get isFlowing(): boolean {
     return this.#state === RESPONDED && this.#held === null && !this.call.paused
   }
 
-  /** The call has got the header section, and its reader has paused it. */
+  /** Whether the call has received the header section, and its reader has paused it. */
   get isHeldBack(): boolean {
     return this.#state === RESPONDED && this.call.paused
   }
 
-  /** Its tunnel doesn't keep the process alive. */
+  /** Whether it is a tunnel that doesn't keep the process alive. */
   get isUnreferenced(): boolean {
     return this.tunnel?.isReferenced === false
   }
@@ -160,19 +160,19 @@ export class ResponseFlow implements ResponseMeter {
     return this.#held !== null || this.call.paused
   }
 
-  /** The whole response has come, and its reader holds it back. */
+  /** Whether the whole response has arrived, but its reader holds it back. */
   get isWhole(): boolean {
     return this.#state === RESPONDED && this.#dataEnd === 'whole'
   }
 
-  /** The attempt begins. Returns the fields to send; null when the call has ended: the session was told then. */
+  /** The attempt starts. Returns the fields to send; null if the call has ended, which the session was told. */
   begin(attempt: Attempt): WireHeaders | null {
     const wire = this.call.begin(attempt)
     if (wire === null) this.#side.onOver()
     return wire
   }
 
-  /** An informational or the final header. */
+  /** An informational or final header section has arrived. */
   respond(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const isSuccess = status >= 200 && status < 300
     if (isSuccess && this.call.request.isTunnel) {
@@ -201,7 +201,7 @@ export class ResponseFlow implements ResponseMeter {
     this.call.upgrade(status, headers, raw, tunnel)
   }
 
-  /** A piece of data while {@link isFlowing}. @param isLast END_STREAM came with it */
+  /** A piece of data has arrived while {@link isFlowing}. @param isLast whether END_STREAM has arrived with it */
   data(piece: Buffer, isLast = false): void {
     if (isLast) this.#dataEnd = 'whole'
     this.#isHandingOn = true
@@ -209,13 +209,13 @@ export class ResponseFlow implements ResponseMeter {
     this.#isHandingOn = false
   }
 
-  /** A piece of data while the flow isn't flowing. Its bytes must not change. */
+  /** A piece of data has arrived while the flow isn't flowing. Its bytes must not change. */
   hold(piece: Buffer): void {
     this.#held ??= new KeptPieces()
     this.#held.add(piece)
   }
 
-  /** As {@link hold}, for a part of a chunk that was read. */
+  /** The same as {@link hold}, for a part of a chunk that was read. */
   holdPart(bytes: Buffer, start: number, end: number): void {
     this.#held ??= new KeptPieces()
     this.#held.addPart(bytes, start, end)
@@ -226,14 +226,14 @@ export class ResponseFlow implements ResponseMeter {
     this.tunnel?.fail(toTunnelError(this.call, this.#side.streamId, toTunnelProtocolError()))
   }
 
-  /** No more data comes. */
+  /** No more data will arrive. */
   endData(end: DataEnd): void {
     this.#dataEnd = end
     if (end !== 'closed') this.tunnel?.onPeerEnd()
     if (end === 'whole') this.handOn()
   }
 
-  /** Hands on held data while the call takes it, and then the end. */
+  /** Passes held data on while the call accepts it, and then the end. */
   handOn(): void {
     // A reader may pause and resume from inside its callbacks.
     if (this.#isHandingOn || this.#state !== RESPONDED) return
@@ -253,7 +253,7 @@ export class ResponseFlow implements ResponseMeter {
     this.#isHandingOn = false
   }
 
-  /** The whole response is here: held data goes to the call, whether the call is paused or not. */
+  /** The whole response has arrived: held data goes to the call, whether the call is paused or not. */
   complete(): void {
     if (this.#isHandingOn) return
     this.#giveHeld(true)
@@ -268,7 +268,7 @@ export class ResponseFlow implements ResponseMeter {
   /**
    * The peer has closed the stream with NO_ERROR and without END_STREAM.
    *
-   * @returns whether the response is complete all the same: as many bytes have come as it has announced, or it has no
+   * @returns whether the response is complete nevertheless: as many bytes have arrived as announced, or it has no
    *   body
    */
   completeByLength(): boolean {
@@ -280,8 +280,8 @@ export class ResponseFlow implements ResponseMeter {
   /**
    * The stream below a tunnel is gone.
    *
-   * @param isQuiet the peer has sent no error for the stream, and the connection is open
-   * @returns whether both sides of the tunnel have ended properly, and it is closed; otherwise nothing was done
+   * @param isQuiet whether the peer has sent no error for the stream, and the connection is open
+   * @returns whether both sides of the tunnel have ended properly, and it is closed; if not, nothing was done
    */
   endTunnel(isQuiet: boolean): boolean {
     const { tunnel } = this
@@ -294,9 +294,9 @@ export class ResponseFlow implements ResponseMeter {
   }
 
   /**
-   * The stream is gone before the response was complete. A no-op once the flow is done.
+   * The stream is gone before the response was complete. Does nothing once the flow is done.
    *
-   * @param isQuiet as for {@link endTunnel}
+   * @param isQuiet the same as for {@link endTunnel}
    */
   fail(error: DodiciError, isQuiet = false): void {
     const { tunnel } = this
@@ -320,13 +320,16 @@ export class ResponseFlow implements ResponseMeter {
     else if (!this.isDone) this.call.fail(error)
   }
 
-  /** The call has ended. A tunnel is ended only when the call refused it: an accepted one belongs to its taker. */
+  /**
+   * The call has ended. A tunnel is ended only if the call has refused it: an accepted one belongs to whoever
+   * accepted it.
+   */
   cancel(): void {
     this.#move(this.isAnswered ? DONE : DONE_UNANSWERED)
     this.#held = null
   }
 
-  /** Tells the session once nothing more can come. */
+  /** Tells the session once nothing more can arrive. */
   tellOver(): void {
     if (this.isDone && this.#side.isClosed) this.#side.onOver()
   }

@@ -1,5 +1,5 @@
 /**
- * The streams of a session, and how many there may be.
+ * A session's streams, and how many there may be.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { ResetBudget } from './reset-budget.ts'
 import type { ConfirmationOwner, ResetPing } from './reset-confirmation.ts'
 import { MAX_UNCONFIRMED } from './reset-confirmation.ts'
 
-/** The session, as the set of its streams sees it. */
+/** The session, as its set of streams sees it. */
 export interface SessionStreamsOwner extends Pick<ConfirmationOwner, 'areFramesSent' | 'pingAfterReset'> {
-  /** The number of calls for which it has received the header section of a final response. */
+  /** For how many calls it has received the header section of a final response. */
   readonly responded: number
   /** There may be room for another stream, or a reason to open another session. */
   onRoom(): void
@@ -34,13 +34,13 @@ export class SessionStreams implements ResetOwner {
   /** The receive windows. */
   readonly windows: ReceiveWindows
   /**
-   * The place where `areIdle()` has found a stream that isn't idle. The next search begins there, so that it seldom has
-   * to look at all streams.
+   * Where `areIdle()` has found a stream that isn't idle. The next search starts there, so that it rarely has to
+   * check all streams.
    */
   #lookAt = 0
-  /** The stream that `hasLiveUpTo()` has found last: it answers for all streams that one GOAWAY leaves out. */
+  /** The stream that `hasLiveUpTo()` has found last: it answers for all streams that the same GOAWAY excludes. */
   #covered: EngineStream | null = null
-  /** For streams up to this one, `hasLiveUpTo()` has found none. No stream with so low an id is opened any more. */
+  /** For streams up to this one, `hasLiveUpTo()` has found none. No stream with such a low id will be opened. */
   #overUpTo = 0
 
   constructor(context: Pick<SessionContext, 'options' | 'deadlines' | 'memory'>, owner: SessionStreamsOwner) {
@@ -63,9 +63,9 @@ export class SessionStreams implements ResetOwner {
   }
 
   /**
-   * Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. A reset
-   * stream counts until the peer has read its reset. While the limit is unknown, such a place may be the last one. Such
-   * places are free in a round trip: too soon for another session.
+   * Whether another stream may be opened: the peer's limit and the limit on a session's memory allow it. A reset
+   * stream counts until the peer has read its reset. While the limit is unknown, such a place may be the last one.
+   * Such places are free after one round trip, too soon for another session.
    */
   canTake(): Extract<Capacity, 'yes' | 'soon' | 'full'> {
     const { places } = this.resets.confirmation
@@ -77,12 +77,12 @@ export class SessionStreams implements ResetOwner {
     return isKnown && (!hasWindow || size >= limit) ? 'full' : 'soon'
   }
 
-  /** Whether calls will soon wait for resets, or their own resets will. */
+  /** Whether calls, or their resets, will soon have to wait for resets. */
   get isCrowded(): boolean {
     return this.resets.isCrowded(this.settings.limit)
   }
 
-  /** Streams with a response that are over; of those that are open, each may have one. */
+  /** How many streams with a response are over; each open one may have a response. */
   get completed(): number {
     return Math.max(0, this.#owner.responded - this.#list.size)
   }
@@ -91,7 +91,7 @@ export class SessionStreams implements ResetOwner {
     return this.#owner.areFramesSent
   }
 
-  /** A cheap check: when it is false, so is `areIdle()`. */
+  /** A cheap check: if it is false, so is `areIdle()`. */
   get mayBeIdle(): boolean {
     return this.#list.items[0]?.isIdle !== false
   }
@@ -112,7 +112,7 @@ export class SessionStreams implements ResetOwner {
     return this.#list.items.filter(({ isStuck }) => isStuck)
   }
 
-  /** Whether a call runs on a stream up to this one. @param lastStreamId of a GOAWAY */
+  /** Whether a call runs on a stream up to this one. @param lastStreamId from a GOAWAY */
   hasLiveUpTo(lastStreamId: number): boolean {
     if (lastStreamId <= this.#overUpTo) return false
     const isLive = ({ streamId, isDone }: EngineStream): boolean =>
@@ -131,7 +131,7 @@ export class SessionStreams implements ResetOwner {
     return isChanged
   }
 
-  /** A stream is gone. @returns false when it was deleted before */
+  /** A stream is gone. @returns false if it was deleted before */
   delete(stream: EngineStream): boolean {
     if (!this.#list.delete(stream)) return false
     this.windows.close(stream)
@@ -140,12 +140,12 @@ export class SessionStreams implements ResetOwner {
     return true
   }
 
-  /** The peer's first SETTINGS have come. */
+  /** The peer's first SETTINGS have arrived. */
   greet(): void {
     for (const stream of this.#list.items) stream.onConnected()
   }
 
-  /** Ends all streams on behalf of the session's owner. @param cause null when this side ends them */
+  /** Ends all streams on behalf of the session's owner. @param cause null if this side ends them */
   fail(cause: Error | null): void {
     for (const stream of this.#toSorted()) stream.fail(cause ?? new ClientDestroyedError())
   }
@@ -169,7 +169,7 @@ export class SessionStreams implements ResetOwner {
     this.#owner.onRoom()
   }
 
-  /** Calls that wait for this session may go to another session now. */
+  /** Calls that wait for this session may now use another session. */
   onStuck(): void {
     this.#owner.onRoom()
   }
@@ -180,7 +180,7 @@ export class SessionStreams implements ResetOwner {
     for (const stream of this.#toSorted()) stream.onLost()
   }
 
-  /** The streams in the order of opening: in that order the calls hear of their common end. */
+  /** The streams in the order in which they were opened: in that order, the calls are told of their common end. */
   #toSorted(): EngineStream[] {
     return this.#list.items.toSorted((a, b) => (a.streamId ?? 0) - (b.streamId ?? 0))
   }

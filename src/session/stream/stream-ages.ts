@@ -1,34 +1,34 @@
 /**
- * Tells which streams have been open for long, without a timestamp for each.
+ * Tells which streams have been open for a long time, without a timestamp for each.
  *
  * @module
  */
 
-/** The least time between two samples. Milliseconds. */
+/** The minimum time between two samples, in milliseconds. */
 const STEP = 250
 
-/** A stream with this id, or a lower one, was opened by then. */
+/** Streams up to this id were open by then. */
 interface Sample {
-  /** Milliseconds of the owner's clock. */
+  /** In milliseconds of the owner's clock. */
   readonly at: number
   readonly id: number
 }
 
 /**
- * Ids of streams grow in the order of opening (RFC 9113 §5.1.1). So a note of the newest id, now and then, dates all
+ * Stream ids grow in the order of opening (RFC 9113 §5.1.1). So noting the newest id from time to time dates all
  * streams before it.
  */
 export class StreamAges {
   readonly #age: number
-  /** The oldest first; beside the one that counts, those of the last `#age`. */
+  /** The oldest first: the one that counts, and those from the last `#age`. */
   readonly #samples: Sample[] = []
 
-  /** @param age how long a stream has to have been open. Milliseconds */
+  /** @param age how many milliseconds a stream has to have been open */
   constructor(age: number) {
     this.#age = age
   }
 
-  /** Takes a sample, unless there was one just now. @param toNewestId 0 when no stream is open */
+  /** Takes a sample, unless there was a recent one. @param toNewestId returns 0 if no stream is open */
   sample(now: number, toNewestId: () => number): void {
     const last = this.#samples.at(-1)
     if (last !== undefined && now - last.at < STEP) return
@@ -37,7 +37,7 @@ export class StreamAges {
     while ((this.#samples[1]?.at ?? now) <= then) this.#samples.shift()
   }
 
-  /** Every stream with this id, or a lower one, is of age; 0 when that is known of none. */
+  /** Every stream up to this id is old enough; 0 if that is known of none. */
   toLastOfAge(now: number): number {
     const then = now - this.#age
     let id = 0

@@ -1,5 +1,5 @@
 /**
- * Makes the errors of attempts that failed on a stream.
+ * Creates the errors for attempts that failed on a stream.
  *
  * @module
  */
@@ -12,27 +12,27 @@ import type { Goaway } from '../loss.ts'
 
 /** What the session knows about a failure. */
 export interface FailureContext {
-  /** The session is to open no further streams: it finishes the open ones, and closes. */
+  /** Makes the session open no more streams: it finishes the open ones, and closes. */
   close(reason: EndReason): void
   /** Whether the connection is gone. */
   isLost(): boolean
-  /** The peer's GOAWAY; null before any. */
+  /** The peer's GOAWAY; null if none has arrived. */
   readonly goaway: Goaway | null
   /**
-   * The error of a stream that is lost with its session: the session's own reason or, when it has none yet, `error`.
+   * The error for a stream that is lost with its session: the session's own reason or, if it has none yet, `error`.
    *
-   * @param streamId null for a stream that never got one
+   * @param streamId null for a stream that never got an id
    */
   toLossError(streamId: number | null, error: Error | null): DodiciError
-  /** Whether the peer's GOAWAY leaves this stream out, while streams with calls that it covers go on. */
+  /** Whether the peer's GOAWAY excludes this stream while streams with calls that it covers continue. */
   isLeftOut(streamId: number | null): boolean
 }
 
 /**
  * The failure of a stream that the peer has reset. REFUSED_STREAM says that none of it was processed (RFC 9113 §8.7).
  *
- * @param isAccepted whether that isn't so, since the peer has sent a part of a response, or credit for the body
- * @param cause the error that the engine has given for it; null for none
+ * @param isAccepted whether that is untrue, because the peer has sent a part of a response, or credit for the body
+ * @param cause the engine's error for it; null for none
  */
 export function toResetError(code: number, isAccepted: boolean, cause: Error | null = null): StreamError {
   const processed = code === ErrorCode.REFUSED_STREAM && !isAccepted ? 'no' : 'maybe'
@@ -43,16 +43,16 @@ export function toResetError(code: number, isAccepted: boolean, cause: Error | n
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
 }
 
-/** These codes say what is to be done with the request, whatever becomes of the connection. */
+/** These codes say what to do with the request, whatever happens to the connection. */
 const CODES_OF_REQUESTS: ReadonlySet<number> = new Set([
   ErrorCode.REFUSED_STREAM,
   ErrorCode.HTTP_1_1_REQUIRED,
 ])
 
 /**
- * Whether the reset of a stream may belong to the end of its connection: a server that stops may reset its streams, and
- * then send GOAWAY with an error. It is known a turn of the event loop later, once the read was handled as a whole. It
- * matters for requests that are repeated after the loss of a connection.
+ * Whether the reset of a stream may be part of the end of its connection: a server that stops may reset its streams,
+ * and then send GOAWAY with an error. That is known a turn of the event loop later, once the whole read was handled.
+ * It matters for requests that are repeated after a connection is lost.
  */
 export function mayBeLoss({ request }: Call, { http2ErrorCode, processed }: StreamError): boolean {
   if (!request.idempotent || request.isTunnel || processed === 'no') return false
@@ -70,7 +70,7 @@ export function toResetOrLoss(
   return isOfLoss ? context.toLossError(streamId, reset) : reset
 }
 
-/** The peer has sent a header section on the stream of a tunnel: a stream error. */
+/** The peer has sent a header section on a tunnel's stream: a stream error. */
 export function toTunnelProtocolError(): StreamError {
   return new StreamError('HEADERS arrived inside a tunnel (RFC 9113 §8.5)', {
     http2ErrorCode: ErrorCode.PROTOCOL_ERROR,
@@ -78,8 +78,8 @@ export function toTunnelProtocolError(): StreamError {
 }
 
 /**
- * The error of a tunnel, whose call has settled with a response: marks it as processed. Errors that aren't ours come
- * back unchanged.
+ * The error for a tunnel whose call has settled with a response: marks it as processed. Errors that aren't Dodici's
+ * are returned unchanged.
  */
 export function toTunnelError(call: Call, streamId: number | null, error: Error): Error {
   if (!(error instanceof DodiciError)) return error

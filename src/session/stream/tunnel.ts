@@ -16,18 +16,18 @@ import type { Transport } from '../transport.ts'
 
 type Callback = (error?: Error | null) => void
 
-/** The call that has become a tunnel: what listens to that runs in the call's async context. */
+/** The call that has become a tunnel: the tunnel's listeners run in the call's async context. */
 export interface TunnelCall extends CallerContext {
   readonly request: Pick<Request, 'webSocketKey'>
 }
 
 /** An engine's stream, as its tunnel sees it. */
 export interface TunnelSide {
-  /** The socket of the session; null until connected. */
+  /** The session's socket; null until connected. */
   readonly socket: Transport | null
-  /** The reader of the tunnel wants more data. @param unread bytes of the received data that it hasn't got */
+  /** The tunnel's reader wants more data. @param unread how many bytes of the received data it hasn't read */
   readTunnel(unread: number): void
-  /** @param callback called with an error when the chunk will never be sent, otherwise once it was taken */
+  /** @param callback called with an error if the chunk will never be sent, otherwise once it was accepted */
   writeTunnel(chunk: Uint8Array, callback: Callback): void
   endTunnel(callback: Callback): void
   /** All received data was read, or will never be read. */
@@ -39,31 +39,33 @@ export interface TunnelSide {
 }
 
 /**
- * A tunnel over one stream, as a Duplex. Each direction ends by itself: `end()` sends END_STREAM, and reading goes on.
- * An error of the stream becomes an error of the tunnel, also a reset that Node tells by `close` only. `destroy()`
+ * A tunnel over one stream, as a Duplex. Each direction ends separately: `end()` sends END_STREAM, and reading
+ * continues. A stream's error becomes the tunnel's, even a reset that Node reports only with `close`. `destroy()`
  * resets the stream with CANCEL.
  */
 export class Tunnel extends Duplex {
   readonly #session: { readonly socket: Transport | null }
   readonly #side: TunnelSide
-  /** The one in which the tunnel was asked for: listeners run in it. */
+  /** The context in which the tunnel was requested: listeners run in it. */
   readonly #context: CallerContext
   readonly #feed = new ReadableFeed(this, new KeptPieces())
   /**
-   * The callback of a write that has failed. It is called when the stream's own error is known, and the data that came
-   * before a clean end was read, where there is a reader. Null for none.
+   * The callback of a failed write. It is called when the stream's own error is known and, if there is a reader, the
+   * data before a clean end was read. Null for none.
    */
   #failedWrite: Callback | null = null
-  /** The callback of an end that wasn't sent. No data is lost with it, if the stream ends well. Null for none. */
+  /**
+   * The callback of an end that wasn't sent. If the stream ends well, no data is lost because of that. Null for none.
+   */
   #failedEnd: Callback | null = null
   #hasPeerEnded = false
   #isReferenced = true
-  /** The stream is gone: `close()` was called. */
+  /** Whether the stream is gone: `close()` was called. */
   #isClosed = false
   /** Why the stream was lost; null before that, and after the caller's own `destroy()`. */
   #failure: Error | null = null
 
-  /** @param allowHalfOpen whether our direction stays open when the peer has ended its own */
+  /** @param allowHalfOpen whether this side stays open when the peer has ended its own */
   constructor(side: TunnelSide, allowHalfOpen: boolean, context: CallerContext) {
     super({ allowHalfOpen })
     this.#context = context
@@ -72,9 +74,9 @@ export class Tunnel extends Duplex {
   }
 
   /**
-   * Makes the tunnel of a request. A caller with a WebSocket key expects a socket of HTTP/1.1, which ends together with
-   * the peer's direction. undici's WebSocket doesn't listen for `error` when it refuses the handshake: a session that
-   * is lost meanwhile must not end the process.
+   * Creates the tunnel for a request. A caller with a WebSocket key expects an HTTP/1.1 socket, which ends together
+   * with the peer's direction. undici's WebSocket doesn't listen for `error` when it refuses the handshake: if a
+   * session is lost meanwhile, that must not end the process.
    */
   static over(side: TunnelSide, call: TunnelCall): Tunnel {
     const { webSocketKey } = call.request
@@ -83,14 +85,14 @@ export class Tunnel extends Duplex {
   }
 
   /**
-   * The session below: undici's WebSocket recognises HTTP/2 by it, and asks it for an address. It is no field:
-   * `util.inspect()` of a tunnel would show Node's session with the headers of all its requests.
+   * The session below: undici's WebSocket recognises HTTP/2 by it, and asks it for an address. It isn't a field,
+   * because `util.inspect()` of a tunnel would show Node's session with the headers of all its requests.
    */
   get session(): { readonly socket: Transport | null } {
     return this.#session
   }
 
-  /** The local address of the connection, as `socket.address()` has it. */
+  /** The connection's local address, as from `socket.address()`. */
   address(): AddressInfo | Record<string, never> {
     return this.session.socket?.address() ?? {}
   }
@@ -100,12 +102,12 @@ export class Tunnel extends Duplex {
     return this.#isReferenced
   }
 
-  /** As that of a socket: from now on the tunnel keeps the process alive. */
+  /** As on a socket: from now on, the tunnel keeps the process alive. */
   ref(): this {
     return this.#setRef(true)
   }
 
-  /** As that of a socket: the tunnel doesn't keep the process alive by itself. */
+  /** As on a socket: the tunnel doesn't keep the process alive by itself. */
   unref(): this {
     return this.#setRef(false)
   }
@@ -116,7 +118,7 @@ export class Tunnel extends Duplex {
     return this
   }
 
-  /** A piece of data has come. Its bytes must not change. @returns whether the reader wants more */
+  /** A piece of data has arrived. Its bytes must not change. @returns whether the reader wants more */
   receive(piece: Buffer): boolean {
     if (this.destroyed) return false
     return this.#context.runInAsyncScope(this.#feed.receive, this.#feed, piece)
@@ -138,8 +140,8 @@ export class Tunnel extends Duplex {
   /**
    * The stream is gone.
    *
-   * @param error null when both directions have ended
-   * @param isQuiet the peer has sent no error for the stream, and the connection is open
+   * @param error null if both directions have ended
+   * @param isQuiet whether the peer has sent no error for the stream, and the connection is open
    */
   close(error: Error | null, isQuiet = error === null): void {
     this.#context.runInAsyncScope(this.#close, this, error, isQuiet)
@@ -160,14 +162,16 @@ export class Tunnel extends Duplex {
   }
 
   /**
-   * Without data there is nothing to read, and `end` needs no reader, as with a socket: otherwise `close` never came.
-   * Not in the turn of the response, when its caller has no listener yet.
+   * Without data there is nothing to read, and `end` needs no reader, as on a socket: otherwise `close` would never
+   * be emitted. Not in the response's turn, when the caller has no listener yet.
    */
   #endUnlessUnread(): void {
     if (!this.destroyed && this.#feed.size === 0 && this.readableLength === 0) this.read(0)
   }
 
-  /** A failure waits for a reader that there is at the end of this turn of the event loop: another may never come. */
+  /**
+   * A failure waits only for a reader that exists at the end of this turn of the event loop: another may never come.
+   */
   #requireReader(error: Error | null): void {
     originalSetImmediate(() => {
       if (this.readableFlowing === null) this.#conclude(error)
@@ -193,7 +197,7 @@ export class Tunnel extends Duplex {
     failedEnd?.(error)
   }
 
-  /** The stream, or the session, has failed. The caller hears of it as soon as it can have a listener. */
+  /** The stream, or the session, has failed. The caller is told as soon as it can have a listener. */
   fail(error: Error): void {
     if (!this.destroyed) this.#failure = error
     this.#context.runInAsyncScope(this.destroy, this, error)
@@ -254,7 +258,7 @@ export class Tunnel extends Duplex {
     }
   }
 
-  /** An end that wasn't sent does no harm when the stream has ended well: all written data was sent before. */
+  /** An end that wasn't sent does no harm if the stream has ended well: all written data was sent before. */
   #onEnded(error: Error | null | undefined, callback: Callback): void {
     if (error !== null && error !== undefined && !this.destroyed) {
       if (this.#isClosed) callback()

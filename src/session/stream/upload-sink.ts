@@ -1,33 +1,33 @@
 /**
- * The target of an upload.
+ * Where an upload is written.
  *
  * @module
  */
 
 /** An engine's stream, as an upload sees it. */
 export interface UploadSink {
-  /** The bytes that are written at once: more would only wait there. */
+  /** How many bytes to write at once: more would only wait there. */
   readonly sliceSize: number
-  /** Whether it takes no more data, ever. */
+  /** Whether it will accept no more data. */
   readonly isGone: boolean
   /**
-   * Sets the listener that hears when it takes more data after `write` has returned false, and when some of the waiting
-   * data was sent.
+   * Sets the listener that is told when it accepts more data after `write` has returned false, and when some of the
+   * waiting data was sent.
    */
   listen(listener: SinkListener): void
-  /** The upload begins in the next turn of the event loop. {@link onTurn} follows, whatever happens until then. */
+  /** The upload starts in the next turn of the event loop. {@link onTurn} follows, whatever happens until then. */
   onDue(): void
-  /** That turn has come: the upload begins now, or is over. */
+  /** That turn has come: the upload starts now, or is over. */
   onTurn(): void
   /**
-   * Takes a slice, without a copy.
+   * Writes a slice, without a copy.
    *
-   * @param isLast nothing follows but `end()`, so that END_STREAM may go with it
-   * @returns false when it takes no more until `onDrain`
+   * @param isLast whether only `end()` follows, so that END_STREAM may be sent with it
+   * @returns false if it accepts no more until `onDrain`
    */
   write(slice: Uint8Array, isLast: boolean): boolean
   /**
-   * Ends the body: sends END_STREAM, or the trailer section with END_STREAM, unless END_STREAM went with the last
+   * Ends the body: sends END_STREAM, or the trailer section with END_STREAM, unless END_STREAM was sent with the last
    * slice.
    */
   end(): void
@@ -37,7 +37,7 @@ export interface UploadSink {
   reportStall(): void
 }
 
-/** Hears of a sink. */
+/** Is told about a sink. */
 export interface SinkListener {
   onDrain(): void
 }

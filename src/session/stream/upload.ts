@@ -10,25 +10,25 @@ import type { SendableBody } from '../../request/body-source.ts'
 import { BodyWriter } from './body-writer.ts'
 import type { UploadSink } from './upload-sink.ts'
 
-/** A body of this size or less is written as one piece. Bytes. */
+/** A body of up to this many bytes is written as one piece. */
 const SMALL_BODY = 16_384
 
 /**
  * Sends a body at once, or as soon as it may be sent.
  *
  * A body that can be read only once isn't touched before the next turn of the event loop. By then, the bytes that had
- * come from the server when the caller dispatched are read. If they contain a GOAWAY that refuses the stream, the body
- * can go with another stream.
+ * arrived from the server when the caller dispatched have been read. If they contain a GOAWAY that refuses the
+ * stream, the body can go with another stream.
  */
 export class Upload {
   readonly #body: SendableBody
   readonly #sink: UploadSink
   readonly #call: Call
-  /** The body waits for a 100 response (RFC 9110 §10.1.1). */
+  /** Whether the body waits for a 100 response (RFC 9110 §10.1.1). */
   #isWaiting: boolean
-  /** The body begins in the next turn of the event loop. */
+  /** Whether the body starts in the next turn of the event loop. */
   #isDue = false
-  /** Null for a body of one piece, for none, and before the body begins. */
+  /** Null for a body of one piece, without a body, and before the body starts. */
   #writer: BodyWriter | null = null
 
   constructor(body: SendableBody, sink: UploadSink, call: Call) {
@@ -58,7 +58,7 @@ export class Upload {
     if (!this.#sink.isGone) this.#send()
   }
 
-  /** The server asks for the body, or the wait for that is over. A no-op for a body that didn't wait. */
+  /** The server asks for the body, or the wait for that is over. Does nothing for a body that didn't wait. */
   proceed(): void {
     if (!this.#isWaiting) return
     this.#isWaiting = false
@@ -66,7 +66,7 @@ export class Upload {
     this.#call.runInAsyncScope(this.#send, this)
   }
 
-  /** The rest of the body isn't sent: the source isn't read on. Its call stops or destroys it. */
+  /** The rest of the body isn't sent, and the source isn't read any further. Its call stops or destroys it. */
   stop(): void {
     this.#isWaiting = false
     this.#isDue = false

@@ -63,11 +63,14 @@ export function toNameConstraints(permitted: Names): Buffer {
   return toExtension('2.5.29.30', true, der.toSequence(der.toExplicit(0, Buffer.concat(subtrees))))
 }
 
-/** Names a public key by 20 bytes of its SHA-256 (RFC 7093 §2, method 1). */
+/** The point of a key on P-256, uncompressed (RFC 5480 §2.2): 4, x and y. Bytes. */
+const POINT_SIZE = 65
+
+/** Names a public key on P-256 by 20 bytes of its SHA-256 (RFC 7093 §2, method 1). */
 export function toKeyId(publicKey: KeyObject): Buffer {
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  // The content of subjectPublicKey: a point, uncompressed (RFC 5480 §2.2).
-  const point = Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
+  // The content of subjectPublicKey, which comes last. As a JWK, Node 20 exports a key with its mutex locked; a garbage
+  // collection at that moment that finds the job which generated the key locks it once more, and waits for ever.
+  const point = publicKey.export({ format: 'der', type: 'spki' }).subarray(-POINT_SIZE)
   return createHash('sha256').update(point).digest().subarray(0, 20)
 }
 

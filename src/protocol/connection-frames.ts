@@ -134,8 +134,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
   onConnectionWindowUpdate(increment: number): void {
     if (increment === 0) protocolError('The peer enlarged the connection window by 0 (RFC 9113 §6.9)')
     const { uploads } = this.#streams
-    uploads.unreturned -= this.#budget.spendUpdate(increment, uploads.unreturned)
-    uploads.window += increment
+    uploads.grantAll(increment, this.#budget.spendUpdate(increment, uploads.unreturned))
     if (uploads.window > MAX_WINDOW) {
       const message = 'The peer enlarged the connection window beyond 2^31-1 (RFC 9113 §6.9.1)'
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)

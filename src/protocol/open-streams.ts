@@ -71,7 +71,7 @@ export class OpenStreams implements UploadOwner {
 
   /** The stream sends nothing more of its data. */
   cancelUpload(stream: Http2Stream): void {
-    this.uploads.close(stream)
+    this.uploads.close(stream, false)
     this.#sendOn()
   }
 
@@ -110,7 +110,7 @@ export class OpenStreams implements UploadOwner {
     // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
     stream.isEndedEarly = !isEnded
-    this.uploads.close(stream)
+    this.uploads.close(stream, isEnded)
     this.#sendOn()
     this.flow.close(stream)
     if (stream.upload !== null) this.#budget.expectLateCredit(stream.upload.unreturned)

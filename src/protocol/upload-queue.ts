@@ -28,7 +28,23 @@ const LONG = 1_048_576
  * With less of the connection window than this an upload makes no progress worth the name: one frame of the smallest
  * size that a peer may ask for (RFC 9113 §6.5.2). Bytes.
  */
-export const LEAST_ROOM = 16_384
+const LEAST_ROOM = 16_384
+
+/**
+ * The same where some of the window was used by streams that ended early. Servers return credit when they have read
+ * half of the window at the latest, and the window is never smaller than 65,535 bytes (RFC 9113 §6.9.2): if the server
+ * never reads what came of those streams, an upload could send less than that half, and would then stand still. Bytes.
+ */
+const LEAST_ROOM_AFTER_CUT = 32_769
+
+/**
+ * How much of the connection window has to be left, or may come back for open streams, for an upload to be begun.
+ *
+ * @param cut bytes that streams have sent that ended early, and that got no credit back
+ */
+export function toLeastRoom(cut: number): number {
+  return cut > 0 ? LEAST_ROOM_AFTER_CUT : LEAST_ROOM
+}
 
 /** One part of this many of the connection window is kept for the oldest upload. */
 const RESERVED_PART = 4
@@ -61,6 +77,8 @@ export class UploadQueue {
   unreturned = 0
   /** The same of the windows of all streams that aren't closed, nor about to be reset. */
   #unread = 0
+  /** How many of `unreturned`, at most, were sent on streams that ended before both sides had sent END_STREAM. */
+  #cut = 0
   /** No upload of a lower id is unfinished. */
   #oldestId = 1
 
@@ -81,8 +99,9 @@ export class UploadQueue {
    * sent. Streams that have ended have used it, and the peer has returned no credit for them, yet or ever.
    */
   get isShut(): boolean {
-    if (this.window >= LEAST_ROOM) return false
-    return this.window + Math.min(this.#unread, this.unreturned) < LEAST_ROOM
+    const least = toLeastRoom(this.#cut)
+    if (this.window >= least) return false
+    return this.window + Math.min(this.#unread, this.unreturned) < least
   }
 
   /** Adds a stream that has a piece to send, if its own window allows for some of it. */
@@ -90,8 +109,12 @@ export class UploadQueue {
     if (stream.upload !== null) this.#add(stream.upload)
   }
 
-  /** A stream is closed, or is about to be reset: the peer may never read what came on it. */
-  close(stream: Http2Stream): void {
+  /**
+   * A stream is closed, or is about to be reset: the peer may never read what came on it.
+   *
+   * @param isEnded whether both sides have sent END_STREAM
+   */
+  close(stream: Http2Stream, isEnded: boolean): void {
     const { upload } = stream
     if (upload === null) return
     if (this.#has(upload)) this.#unlink(upload)
@@ -99,6 +122,7 @@ export class UploadQueue {
     if (upload.isDropped) return
     upload.isDropped = true
     this.#unread -= upload.unreturned
+    if (!isEnded) this.#cut = Math.min(this.#cut + upload.sent, this.unreturned)
   }
 
   /** The stream's own window grows. @param increment bytes; below 0 for one that gets smaller */
@@ -113,6 +137,18 @@ export class UploadQueue {
     stream.sendWindow += increment
     this.#wanted += toWanted(upload)
     if (stream.sendWindow <= 0 && upload.piece?.length !== 0) this.#unlink(upload)
+  }
+
+  /**
+   * The connection window grows.
+   *
+   * @param increment bytes
+   * @param returned how many of them are credit for what was sent
+   */
+  grantAll(increment: number, returned: number): void {
+    this.window += increment
+    this.unreturned -= returned
+    this.#cut = Math.min(this.#cut, this.unreturned)
   }
 
   /** The peer has returned credit in the stream's own window. */

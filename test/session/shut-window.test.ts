@@ -112,6 +112,37 @@ describe.each(
     expect(harness.scheduler.toSessionEnds().lost).toBe(0)
   })
 
+  // A server that returns credit once it has read more than half of the window would never get as much to read.
+  it('is retired when streams that were cut have half of the window', async () => {
+    const scene = await start({}, toScript({ initialWindowSize: 16_384 }))
+    const { peer, harness } = scene
+    for (const n of [1, 2]) {
+      const cut = ask(harness, `POST /early/16384/${n}`, { body: LARGE })
+      await cut.settled
+      expect(toOutcome(cut)).toBe('too much')
+    }
+    await quiet(scene)
+    expect(peer.requests.filter(({ path }) => path.startsWith('/early')).map(({ length }) => length)).toEqual([
+      16_384, 16_384,
+    ])
+    const upload = ask(harness, 'POST /up', { body: LARGE })
+    await pass(scene, PATIENCE + LOOK)
+    await upload.settled
+    expect([toOutcome(upload), peer.ledger.at(-1)]).toEqual(['POST /up', '1/1 POST /up'])
+  })
+
+  // They may have been read: such a server hasn't returned their credit yet.
+  it('is kept when streams that were sent as a whole have half of the window', async () => {
+    const scene = await start()
+    const { peer, harness } = scene
+    await leak(scene, 16_384, 16_384)
+    const upload = ask(harness, 'POST /up', { body: LARGE })
+    await upload.settled
+    await pass(scene, 10 * PATIENCE)
+    expect([toOutcome(upload), statesOf(scene)]).toEqual(['POST /up', ['ready']])
+    expect(peer.connections).toHaveLength(1)
+  })
+
   it('is retired also without a further upload', async () => {
     const scene = await start()
     await leak(scene, WINDOW)

@@ -5,7 +5,7 @@
  */
 
 import type { ClientHttp2Session, SessionState } from 'node:http2'
-import { LEAST_ROOM } from '../../protocol/upload-queue.ts'
+import { toLeastRoom } from '../../protocol/upload-queue.ts'
 
 /** The body of an open stream. */
 export interface OpenUpload {
@@ -13,6 +13,8 @@ export interface OpenUpload {
   readonly written: number
   /** How many of them node has certainly sent. */
   readonly flushed: number
+  /** Whether all of the body was sent. */
+  readonly isWhole: boolean
 }
 
 /**
@@ -26,6 +28,8 @@ export class NodeSendWindow {
   #whole = 0
   /** Bytes of the window that streams hold, at most, that have ended. */
   #lost = 0
+  /** How many of those were sent, at most, of bodies that weren't sent as a whole. */
+  #cut = 0
 
   constructor(http2: ClientHttp2Session) {
     this.#http2 = http2
@@ -34,11 +38,12 @@ export class NodeSendWindow {
   /** Whether nearly all of it is held by streams that have ended. */
   get isShut(): boolean {
     const window = this.#look()
-    if (window >= LEAST_ROOM || this.#whole - this.#lost >= LEAST_ROOM) return false
+    const least = toLeastRoom(this.#cut)
+    if (window >= least || this.#whole - this.#lost >= least) return false
     // What open streams have certainly sent the server may be reading.
     let rest = window
     for (const upload of this.#open) rest += upload.flushed
-    return rest < LEAST_ROOM
+    return rest < least
   }
 
   /** A stream with a body is opened. */
@@ -51,6 +56,7 @@ export class NodeSendWindow {
   delete(upload: OpenUpload): void {
     if (!this.#open.delete(upload)) return
     this.#lost += upload.written
+    if (!upload.isWhole) this.#cut += upload.written
     this.#look()
   }
 
@@ -62,6 +68,7 @@ export class NodeSendWindow {
     if (window === Number.POSITIVE_INFINITY) return window
     if (window > this.#whole) this.#whole = window
     this.#lost = Math.min(this.#lost, this.#whole - window)
+    this.#cut = Math.min(this.#cut, this.#lost)
     return window
   }
 }

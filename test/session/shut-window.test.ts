@@ -122,9 +122,9 @@ describe.each(
       expect(toOutcome(cut)).toBe('too much')
     }
     await quiet(scene)
-    expect(peer.requests.filter(({ path }) => path.startsWith('/early')).map(({ length }) => length)).toEqual([
-      16_384, 16_384,
-    ])
+    expect(peer.requests.filter(({ path }) => path.startsWith('/early')).map(({ length }) => length)).toEqual(
+      [16_384, 16_384],
+    )
     const upload = ask(harness, 'POST /up', { body: LARGE })
     await pass(scene, PATIENCE + LOOK)
     await upload.settled

@@ -22,27 +22,34 @@ export interface OpenUpload {
  * what streams have been given that have ended since the window was last seen to be free: only they can have lost it.
  */
 export class NodeSendWindow {
-  readonly #http2: ClientHttp2Session
+  readonly #http2: Pick<ClientHttp2Session, 'state'>
   readonly #open = new Set<OpenUpload>()
+  /** The rest of them isn't wanted, and node sends on what it was given until it sends RST_STREAM. */
+  readonly #ending = new Set<OpenUpload>()
   /** The largest window that was seen. Bytes. */
   #whole = 0
-  /** Bytes of the window that streams hold, at most, that have ended. */
+  /** Bytes of the window that closed streams hold, at most. */
   #lost = 0
   /** How many of those were sent, at most, of bodies that weren't sent as a whole. */
   #cut = 0
 
-  constructor(http2: ClientHttp2Session) {
+  constructor(http2: Pick<ClientHttp2Session, 'state'>) {
     this.#http2 = http2
   }
 
-  /** Whether nearly all of it is held by streams that have ended. */
+  /** Whether nearly all of it is held by streams that have ended, or are about to. */
   get isShut(): boolean {
-    const window = this.#look()
-    const least = toLeastRoom(this.#cut)
-    if (window >= least || this.#whole - this.#lost >= least) return false
+    let left = this.#look()
+    let lost = this.#lost
+    for (const { written, flushed } of this.#ending) {
+      lost += written
+      left -= written - flushed
+    }
+    const least = toLeastRoom(this.#cut + this.#ending.size)
+    if (left >= least || this.#whole - lost >= least) return false
     // What open streams have certainly sent the server may be reading.
-    let rest = window
-    for (const upload of this.#open) rest += upload.flushed
+    let rest = Math.max(left, 0)
+    for (const { flushed } of this.#open) rest += flushed
     return rest < least
   }
 
@@ -52,11 +59,17 @@ export class NodeSendWindow {
     this.#open.add(upload)
   }
 
-  /** A stream with a body has ended. Idempotent. */
+  /** The rest of a body isn't wanted. Its stream is to be reset. */
+  leave(upload: OpenUpload): void {
+    if (this.#open.delete(upload)) this.#ending.add(upload)
+  }
+
+  /** A stream with a body is closed. Idempotent. */
   delete(upload: OpenUpload): void {
-    if (!this.#open.delete(upload)) return
+    const isLeft = this.#ending.delete(upload)
+    if (!isLeft && !this.#open.delete(upload)) return
     this.#lost += upload.written
-    if (!upload.isWhole) this.#cut += upload.written
+    if (isLeft || !upload.isWhole) this.#cut += upload.written
     this.#look()
   }
 

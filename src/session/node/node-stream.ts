@@ -441,7 +441,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The rest of both bodies isn't wanted. */
   #cancelBodies(): void {
     this.#upload?.stop()
-    if (this.#sink !== null) this.#connection.sendWindow.delete(this.#sink)
+    if (this.#sink !== null) this.#connection.sendWindow.leave(this.#sink)
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
   }
 

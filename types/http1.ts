@@ -23,9 +23,9 @@ export interface Http1Options {
 
   /**
    * The age, in milliseconds, at which an HTTP/1.1 connection gets no new requests: it finishes those it has, and
-   * closes. `0`: no limit. undici 6 and early versions of 7 don't support it: on Node 20 and 22, Dodici may warn about that
-   * (`DODICI_UNKNOWN_OPTION`). Over HTTP/2 it sets {@link ClientOptions.maxSessionAge}, unless you set that, too; and
-   * `maxSessionAge` is the default of this option.
+   * closes. `0`: no limit. undici 6 and early versions of 7 don't support it: on Node 20 and 22, Dodici may warn
+   * about that (`DODICI_UNKNOWN_OPTION`). Over HTTP/2 it sets {@link ClientOptions.maxSessionAge}, unless you set
+   * that, too; and `maxSessionAge` is the default of this option.
    *
    * @default 0
    */

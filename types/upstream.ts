@@ -171,8 +171,8 @@ export interface UpstreamPoolOptions extends PoolOptions {
   maxFailures?: number | null | undefined
 
   /**
-   * How many milliseconds the first ejection of an upstream lasts. Each failed probe doubles it, and so does each further ejection
-   * soon after.
+   * How many milliseconds the first ejection of an upstream lasts. Each failed probe doubles it, and so does each
+   * further ejection soon after.
    *
    * @default 1_000
    */

@@ -26,8 +26,8 @@ export interface TransportOptions {
   protocol: 'connect' | 'grpc' | 'grpc-web'
 
   /**
-   * The dispatcher that sends the requests: an Agent, or a Client, Pool or UpstreamPool for the origin of `baseUrl`. Its
-   * options decide about connections, TLS, PINGs and proxies.
+   * The dispatcher that sends the requests: an Agent, or a Client, Pool or UpstreamPool for the origin of `baseUrl`.
+   * Its options decide about connections, TLS, PINGs and proxies.
    *
    * @default the global dispatcher at the start of each call
    */

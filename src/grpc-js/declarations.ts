@@ -33,8 +33,8 @@ export interface GrpcLibrary {
 /** The options of {@link channelFactory}. */
 export interface ChannelFactoryOptions {
   /**
-   * The copy of `@grpc/grpc-js` that your clients use: `import * as grpc from '@grpc/grpc-js'`. Google's clients may have
-   * another copy: google-gax exports it as `grpc`.
+   * The copy of `@grpc/grpc-js` that your clients use: `import * as grpc from '@grpc/grpc-js'`. Google's clients may
+   * have another copy: google-gax exports it as `grpc`.
    *
    * @default the copy that is installed next to Dodici
    */

@@ -97,7 +97,7 @@ describe('OriginMemory', () => {
   })
 
   it('has no row in docs/connections.md for anything else', () => {
-    const table = page.slice(page.indexOf('### What an origin has taught'))
+    const table = page.slice(page.indexOf('### What Dodici remembers about an origin'))
     const rows = table.slice(0, table.indexOf('\n\n', table.indexOf('| --- |'))).match(/^\| `\w+` \|/gm)
     expect(rows?.map((row) => row.slice(3, -3))).toEqual(WHATS)
   })

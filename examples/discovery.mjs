@@ -1,6 +1,6 @@
 /**
- * Upstreams that come from a file, while the program runs: an agent of Consul or etcd, or a ConfigMap of Kubernetes, writes such files. A source
- * for anything else has the same shape: an async generator that yields the whole set after each change.
+ * Reads an UpstreamPool's upstreams from a file, and follows its changes. Consul's and etcd's agents and Kubernetes' ConfigMaps write such files.
+ * Any other source has the same shape: an async generator that yields the whole set after each change.
  *
  *     node examples/discovery.mjs
  */
@@ -25,7 +25,7 @@ import { UpstreamPool } from 'dodici'
 function fromFile(folder, name) {
   /** @param {import('dodici').UpstreamResolverContext} context */
   return async function* fileOfUpstreams({ signal }) {
-    // Its folder is watched: a file that is replaced is another file.
+    // Watches the folder, because a replaced file is another file.
     const watcher = watch(folder, { signal, persistent: false })
     while (!signal.aborted) {
       const changed = once(watcher, 'change', { signal })

@@ -1,5 +1,5 @@
 /**
- * A download to a file, with its progress. The file appears when all of it has come.
+ * Downloads a file and shows the progress. The file appears once it is complete.
  *
  *     npx dodici serve
  *     node examples/download.mjs http://localhost:12080/bytes/10000000 /tmp/download
@@ -20,7 +20,7 @@ const part = `${file}.part`
 const { origin, pathname } = new URL(url)
 const client = new Client(origin)
 
-// The limit between two pieces of the body is 300 s, unless `bodyTimeout` is another.
+// The body may pause for up to 300 s, unless you set `bodyTimeout`.
 const { statusCode, headers, body } = await client.request({
   path: pathname,
   method: 'GET',
@@ -48,12 +48,12 @@ async function* count(pieces) {
 }
 
 try {
-  // What the disk doesn't take yet isn't read: the server waits for its window.
+  // Reads no faster than the disk writes: the server waits for its window.
   await pipeline(body, count, createWriteStream(part))
   await rename(part, file)
   console.log(`${total} bytes in ${file}`)
 } catch (error) {
-  // Such as a connection that broke, or a body that is shorter than its content-length.
+  // For example, the connection broke, or the body was shorter than its content-length.
   await rm(part, { force: true })
   throw error
 } finally {

@@ -1,5 +1,5 @@
 /**
- * Every fetch of the process over HTTP/2, by one call: Node's own, and those of packages that use it.
+ * One call moves every fetch in the process to HTTP/2: your own, and those of packages that use Node's fetch.
  *
  *     npx dodici serve
  *     node examples/install.mjs
@@ -19,7 +19,7 @@ async function ask() {
 }
 
 console.log('before:', await ask())
-// `https:` origins need no Agent. `h2c: true` is for this server, which has no TLS.
+// `https:` origins need no options. `h2c: true` is for this server, which has no TLS.
 const agent = new Agent({ h2c: true })
 install(agent)
 console.log('installed:', await ask())

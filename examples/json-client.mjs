@@ -1,5 +1,5 @@
 /**
- * A client for JSON over HTTP/2, with retries: what another library's "instance with a base URL" is. Needs `npm install undici` for its
+ * A JSON client over HTTP/2 with retries, like an instance with a base URL in other libraries. Needs `npm install undici` for its
  * interceptors.
  *
  *     npx dodici serve
@@ -28,8 +28,8 @@ class JsonClient {
   /** @param {string | URL} origin */
   constructor(origin) {
     this.#pool = new Pool(origin, { requestTimeout: 10_000 })
-    // A 503 is asked again, a POST isn't: the server may have acted on it. What a GOAWAY or a refused stream has left undone is sent
-    // again by Dodici itself, a POST too.
+    // Retries a 503, but no POST, because the server may have acted on it. Dodici itself retries what the server has certainly not
+    // processed, after a GOAWAY or a refused stream, POSTs included.
     this.#dispatcher = this.#pool.compose(
       interceptors.retry({
         maxRetries: 2,
@@ -76,7 +76,7 @@ try {
   console.log('posted', await api.post('/echo', { name: 'twelve', value: 12 }))
   const { httpVersion } = /** @type {{ httpVersion: string }} */ (await api.get('/headers'))
   console.log(`over HTTP/${httpVersion}`)
-  // It is asked three times before it is given up.
+  // The client gives up after three attempts.
   await api.get('/status/503')
 } catch (error) {
   console.log(String(error))

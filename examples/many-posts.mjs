@@ -1,5 +1,5 @@
 /**
- * Many small POSTs over one connection, as a provider of push notifications sends them. Each has an outcome of its own.
+ * Sends many small POSTs over one connection, as for push notifications, and shows the outcome of each.
  *
  *     npx dodici serve
  *     node examples/many-posts.mjs
@@ -9,7 +9,7 @@
 
 import { Client, errors } from 'dodici'
 
-// One connection, and as many streams at once as the server allows. The others wait their turn.
+// One connection, with as many streams at once as the server allows. The other requests wait.
 const client = new Client(process.argv[2] ?? 'http://localhost:12080', { requestTimeout: 10_000 })
 
 /** @typedef {'delivered' | 'rejected' | 'not sent' | 'unknown'} Outcome */
@@ -26,7 +26,7 @@ async function notify(device) {
     await body.dump()
     return statusCode === 200 ? 'delivered' : 'rejected'
   } catch (error) {
-    // 'no': the server has not acted on it, it may be sent again later. Otherwise that would risk a second notification.
+    // 'no': the server has not acted on it, so you can send it again later. Otherwise you would risk a second notification.
     return error instanceof errors.DodiciError && error.processed === 'no' ? 'not sent' : 'unknown'
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Spans of each request, and `traceparent` in what is sent. Needs `npm install @opentelemetry/api@1.9
- * @opentelemetry/sdk-trace-node@2.12 @opentelemetry/instrumentation-undici@0.33`, which fit each other.
+ * Creates a span for each request, and sends `traceparent`. Needs `npm install @opentelemetry/api@1.9
+ * @opentelemetry/sdk-trace-node@2.12 @opentelemetry/instrumentation-undici@0.33`; these versions are tested together.
  *
  *     npx dodici serve
  *     node examples/opentelemetry.mjs
@@ -16,7 +16,7 @@ import { Client } from 'dodici'
 const exporter = new InMemorySpanExporter()
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
 provider.register()
-// It listens to undici's diagnostics channels. Dodici publishes there.
+// The instrumentation listens to undici's diagnostics channels, on which Dodici publishes, too.
 const instrumentation = new UndiciInstrumentation()
 instrumentation.setTracerProvider(provider)
 

@@ -1,11 +1,11 @@
 /**
- * Through a proxy: HTTP/2 is spoken with the origin, within a tunnel. The proxy of this example is a small one of its own; elsewhere there
- * is one already, and `EnvHttpProxyAgent` goes by HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+ * Sends requests through a proxy: Dodici speaks HTTP/2 with the origin inside a tunnel. The example starts its own small proxy. If your
+ * environment has one, use `EnvHttpProxyAgent`, which reads HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
  *
  *     npx dodici serve
  *     NODE_EXTRA_CA_CERTS=… node examples/proxy.mjs
  *
- * `dodici serve` says what to write for the three dots.
+ * `dodici serve` prints the path to use in place of the three dots.
  */
 
 // @ts-check

@@ -1,6 +1,6 @@
 /**
- * An SDK that stands on `fetch`, as most do: its caller gives it a fetch. It goes over one HTTP/2 connection then, and has limits of its
- * own.
+ * An SDK based on `fetch`, as most are: you pass it a fetch. Its requests then share one HTTP/2 connection, with timeouts that apply only to
+ * them.
  *
  *     npx dodici serve
  *     node examples/sdk.mjs
@@ -33,12 +33,12 @@ class Shop {
   }
 }
 
-// `h2c: true` is for the server of this example, which has no TLS.
+// `h2c: true` is for this example's server, which has no TLS.
 const agent = new Agent({ requestTimeout: 5_000, h2c: true })
 
 const shop = new Shop({
   origin: process.argv[2] ?? 'http://localhost:12080',
-  // This SDK alone goes through this Agent.
+  // Only this SDK uses this Agent.
   fetch: (input, init) => fetch(input, { ...init, dispatcher: agent }),
 })
 

@@ -1,5 +1,5 @@
 /**
- * Server-sent events, read by hand: the `EventSource` of Node and of npm undici goes over HTTP/2 by `install()`, too.
+ * Reads server-sent events without an EventSource. (After `install()`, Node's and undici's `EventSource` use HTTP/2, too.)
  *
  *     npx dodici serve
  *     node examples/server-sent-events.mjs
@@ -9,7 +9,7 @@
 
 import { Client } from 'dodici'
 
-// Events may be rare: no limit between two of them. PINGs find out when the connection is dead.
+// Events may be rare, so there is no limit between them. PINGs detect a dead connection.
 const client = new Client(process.argv[2] ?? 'http://localhost:12080', { pingInterval: 15_000 })
 
 /** The events of a stream, by https://html.spec.whatwg.org/multipage/server-sent-events.html. @param {string} path */
@@ -23,7 +23,7 @@ async function* listen(path) {
   if (statusCode !== 200) throw new Error(`The server responded with ${statusCode}`)
   let event = { type: 'message', data: '', id: '' }
   let rest = ''
-  // Who leaves the loop over these events leaves this one, too: that cancels the stream, and the connection stays.
+  // If you leave the loop over the events, this loop ends, too: that cancels the stream, and the connection stays open.
   for await (const text of body.setEncoding('utf8')) {
     const lines = `${rest}${text}`.split(/\r?\n/)
     rest = lines.pop() ?? ''
@@ -40,7 +40,7 @@ async function* listen(path) {
 }
 
 let count = 0
-// Without the break it would go on for ever.
+// Without the break, the loop would run for ever.
 for await (const { type, data } of listen('/sse?count=0&interval=10')) {
   console.log(type, JSON.parse(data).id)
   if (++count === 3) break

@@ -1,5 +1,5 @@
 /**
- * An upload of content that is made while it is sent, with trailers behind it.
+ * Uploads content that it generates while sending it, followed by trailers.
  *
  *     npx dodici serve
  *     node examples/upload.mjs
@@ -27,10 +27,10 @@ const { body, trailers } = await client.request({
   method: 'POST',
   headers: { 'content-type': 'text/plain' },
   body: toLines(),
-  // Called when the content has been sent.
+  // Dodici calls this when the content has been sent.
   trailers: () => ({ 'x-sha256': hash.copy().digest('hex') }),
 })
-// The server sends the content back, which nobody needs here. Its own trailers come last.
+// The server sends the content back, which this program doesn't need. The server's trailers come last.
 for await (const _piece of body);
 console.log(
   `${trailers['x-body-length']} bytes, ${trailers['x-body-sha256'] === hash.digest('hex') ? 'unchanged' : 'changed'}`,

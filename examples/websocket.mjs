@@ -1,6 +1,6 @@
 /**
- * A WebSocket over HTTP/2 (RFC 8441): a stream of the connection that the process has anyway. Node 22 and later have a `WebSocket`; for
- * Node 20 it is that of `npm install undici`.
+ * A WebSocket over HTTP/2 (RFC 8441): a stream on the connection that the process already has. Node 22 and later have a `WebSocket`; on
+ * Node 20, run `npm install undici` and use undici's.
  *
  *     npx dodici serve
  *     node examples/websocket.mjs
@@ -11,8 +11,8 @@
 import { once } from 'node:events'
 import { Agent, install } from 'dodici'
 
-// Every WebSocket, fetch and EventSource of this process goes through this Agent now. `wss:` URLs need none: `h2c: true` is for this
-// server, which has no TLS.
+// From now on, every WebSocket, fetch and EventSource in this process uses this Agent. `wss:` URLs need no options: `h2c: true` is for
+// this server, which has no TLS.
 const agent = new Agent({ h2c: true })
 install(agent)
 

@@ -1,5 +1,5 @@
 /**
- * Processes of `node:cluster` that share a port of HTTP/1.1, and forward what comes to an HTTP/2 server.
+ * `node:cluster` processes that share an HTTP/1.1 port, and forward requests to an HTTP/2 server.
  *
  *     node examples/cluster/cluster.mjs
  */
@@ -22,7 +22,7 @@ else serve(process.env.UPSTREAM ?? '')
 
 /** What each process does. @param {string} upstream */
 function serve(upstream) {
-  // Each process has connections of its own to the upstream.
+  // Each process has its own connections to the upstream.
   const client = new Client(upstream)
   const server = createServer(async (incoming, outgoing) => {
     // The client of the front has gone: so does the request to the upstream.
@@ -48,7 +48,7 @@ function serve(upstream) {
 }
 
 /**
- * Sends a request to the front, by a connection of its own.
+ * Sends a request to the front, over its own connection.
  *
  * @param {number} port
  * @param {string} path

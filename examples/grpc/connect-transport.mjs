@@ -1,4 +1,4 @@
-/** A client of connect-es over Dodici, for any service that was generated for connect-es. */
+/** A connect-es client over Dodici, for any service generated for connect-es. */
 
 // @ts-check
 

@@ -1,4 +1,4 @@
-/** A gRPC client over `dispatch()`. */
+/** A gRPC client that uses `dispatch()`. */
 
 // @ts-check
 

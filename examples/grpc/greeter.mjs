@@ -1,9 +1,9 @@
 /**
- * gRPC: a message each way, a stream from the server, and a call that fails. Its server is a small one of its own, over `node:http2`.
+ * gRPC: a unary call, a stream from the server, and a call that fails. The example starts its own small server with `node:http2`.
  *
  *     node examples/grpc/greeter.mjs
  *
- * Messages are texts here. In your program they are what a codec makes, such as that of protobuf.
+ * Messages are plain text here. In your program, a codec such as protobuf's creates them.
  */
 
 // @ts-check

@@ -1,6 +1,6 @@
 /**
- * The parts of gRPC above HTTP/2, for both clients beside this file: framed messages, metadata, deadlines and statuses.
- * Messages are bytes: add a codec, such as that of protobuf.
+ * The parts of gRPC above HTTP/2, for both clients in this folder: framed messages, metadata, deadlines and statuses.
+ * Messages are bytes: add a codec, such as protobuf's.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */

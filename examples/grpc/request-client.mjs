@@ -1,4 +1,4 @@
-/** A gRPC client over `request()`. */
+/** A gRPC client that uses `request()`. */
 
 // @ts-check
 
@@ -54,7 +54,7 @@ export async function* call(dispatcher, method, input, options = {}) {
   }
 }
 
-/** A call whose response is one message. @param {Parameters<typeof call>} args those of `call()` */
+/** A call whose response is one message. @param {Parameters<typeof call>} args as for `call()` */
 export async function callForOne(...args) {
   /** @type {Buffer | null} */
   let response = null

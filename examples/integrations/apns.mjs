@@ -1,16 +1,16 @@
-/** Push notifications by Apple's APNs, which speaks HTTP/2 alone: one connection for all of them. */
+/** Sends push notifications with Apple's APNs, which speaks only HTTP/2, over one connection. */
 
 // @ts-check
 
 import { createPrivateKey, sign } from 'node:crypto'
 
-/** APNs refuses tokens that are older than an hour, and new ones that come more often than every 20 minutes. */
+/** APNs refuses tokens that are older than an hour, and new tokens more often than every 20 minutes. Milliseconds. */
 const TOKEN_AGE = 50 * 60_000
 
 /** @param {unknown} value */
 const toPart = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A notification that APNs refused. `reason` is Apple's, such as `Unregistered`: the device token is to be forgotten then. */
+/** A notification that APNs refused. `reason` is Apple's. If it is `Unregistered`, forget the device token. */
 export class PushError extends Error {
   /** @param {number} statusCode @param {string} reason */
   constructor(statusCode, reason) {

@@ -1,10 +1,10 @@
-/** A request handler for clients of the AWS SDK for JavaScript, version 3: all of them share the dispatcher's connections. */
+/** A request handler for the clients of the AWS SDK for JavaScript, version 3. All of them share the dispatcher's connections. */
 
 // @ts-check
 
 /** @typedef {{ protocol: string, hostname: string, port?: number, path: string, method: string, query?: Record<string, string | string[] | null>, headers: Record<string, string>, body?: unknown }} AwsRequest */
 
-/** Both sides of an event stream may be silent: no clock of Dodici's ends it. Milliseconds. */
+/** Both sides of an event stream may be silent, so no timeout ends it. Milliseconds. */
 const NO_CLOCKS = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
 
 /** @param {string} text */

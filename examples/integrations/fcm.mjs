@@ -1,10 +1,10 @@
-/** Push notifications by Firebase Cloud Messaging (FCM), HTTP v1: one connection for all of them. */
+/** Sends push notifications with Firebase Cloud Messaging (FCM), HTTP v1, over one connection. */
 
 // @ts-check
 
 /**
- * A message that FCM refused. `reason` is FCM's, such as `UNREGISTERED`: the device token is to be forgotten then. With `QUOTA_EXCEEDED` and `UNAVAILABLE`,
- * `retryAfter` may say how many seconds to wait.
+ * A message that FCM refused. `reason` is FCM's. If it is `UNREGISTERED`, forget the device token. If it is `QUOTA_EXCEEDED` or `UNAVAILABLE`, `retryAfter`
+ * may say how many seconds to wait.
  */
 export class SendError extends Error {
   /** @param {number} statusCode @param {string} reason @param {number | null} retryAfter */

@@ -1,4 +1,4 @@
-/** OpenTelemetry's exporters of OTLP over gRPC, on Dodici's channels: they have no option for a channel. */
+/** Puts OpenTelemetry's OTLP/gRPC exporters, which have no option for a channel, on Dodici's channels. */
 
 // @ts-check
 
@@ -6,11 +6,11 @@ import { createRequire } from 'node:module'
 import { channelFactory } from 'dodici/grpc-js'
 
 /**
- * The exporters load `@grpc/grpc-js` when they send for the first time, so that instrumentations can wrap it until then. This is such a wrap: every client
- * that the exporters make from now on has a channel of Dodici's. Other clients of that copy of grpc-js stay as they are.
+ * The exporters load `@grpc/grpc-js` only with their first export, so that instrumentations can wrap it before. This function is such a wrapper: every
+ * client that the exporters create from now on has a Dodici channel. Other clients of that copy of grpc-js don't change.
  *
- * @param {NodeJS.Require} require of a module that can load the exporters: they may have a copy of grpc-js that is theirs alone
- * @param {import('dodici/grpc-js').ChannelFactoryOptions} [options] of the factory
+ * @param {NodeJS.Require} require from a module that can load the exporters, because they may have their own copy of grpc-js
+ * @param {import('dodici/grpc-js').ChannelFactoryOptions} [options] the factory's options
  */
 export function exportByDodici(require, options) {
   const exporters = createRequire(require.resolve('@opentelemetry/exporter-trace-otlp-grpc'))

@@ -1,5 +1,5 @@
 /**
- * Worker threads that send requests to one HTTP/2 server, each by a dispatcher of its own.
+ * Worker threads that send requests to one HTTP/2 server, each with its own dispatcher.
  *
  *     node examples/threads/threads.mjs
  */

@@ -18,40 +18,20 @@ import { keep, outputOf, portOf } from './processes.mjs'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 
+const ENTRIES = ['connect', 'grpc-js', 'index', 'testing', 'undici']
+const FORMATS = ['cjs', 'd.cts', 'd.ts', 'js']
 /** The files of the tarball: all of them, and no others, but for {@link PART}. */
 const MEANT = [
-  'LICENSE',
-  'README.md',
-  'dist/cli.js',
-  'dist/connect.cjs',
-  'dist/connect.d.cts',
-  'dist/connect.d.ts',
-  'dist/connect.js',
-  'dist/grpc-js.cjs',
-  'dist/grpc-js.d.cts',
-  'dist/grpc-js.d.ts',
-  'dist/grpc-js.js',
-  'dist/index.cjs',
-  'dist/index.d.cts',
-  'dist/index.d.ts',
-  'dist/index.js',
-  'dist/testing.cjs',
-  'dist/testing.d.cts',
-  'dist/testing.d.ts',
-  'dist/testing.js',
-  'dist/undici.cjs',
-  'dist/undici.d.cts',
-  'dist/undici.d.ts',
-  'dist/undici.js',
-  'package.json',
-]
+  ...['LICENSE', 'README.md', 'dist/cli.js', 'package.json'],
+  ...ENTRIES.flatMap((entry) => FORMATS.map((format) => `dist/${entry}.${format}`)),
+].sort()
 
 /** What `index.js` exports from. The names of chunks are made of what is in them. */
 const PART = /^dist\/parts\/[\w-]+\.js$/
 /** Bytes. */
 const MAX_TARBALL = 615_000
 
-/** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
+/** The files of `dodici/testing`, and what they may cost the tarball: bytes of gzip. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
 const MAX_TESTING = 40_000
 
@@ -246,6 +226,19 @@ async function checkImports(consumer, url) {
 }
 
 /**
+ * What files cost the tarball: bytes, as gzip has each.
+ *
+ * @param {string} consumer @param {string} what @param {readonly string[]} files @param {number} most
+ */
+async function weigh(consumer, what, files, most) {
+  const contents = files.map((file) => readFile(join(consumer, 'node_modules/dodici', file)))
+  const sizes = (await Promise.all(contents)).map((content) => gzipSync(content, { level: 9 }).length)
+  const length = sizes.reduce((sum, size) => sum + size)
+  assert.ok(length <= most, `${what} costs ${length} bytes, more than ${most}`)
+  return length
+}
+
+/**
  * `dodici/testing`: a request to its server, by import and by require; what it costs, and that Dodici doesn't load it.
  *
  * @param {string} consumer
@@ -255,9 +248,7 @@ async function checkTesting(consumer) {
   const cjs = JSON.parse(await node(consumer, ['testing.cjs']))
   assert.ok(esm.length > 0, 'dodici/testing exports nothing')
   assert.deepEqual(cjs, esm, 'the ES module and CommonJS of dodici/testing export different names')
-  const contents = TESTING.map((file) => readFile(join(consumer, 'node_modules/dodici', file)))
-  const { length } = gzipSync(Buffer.concat(await Promise.all(contents)), { level: 9 })
-  assert.ok(length <= MAX_TESTING, `dodici/testing costs ${length} bytes, more than ${MAX_TESTING}`)
+  const length = await weigh(consumer, 'dodici/testing', TESTING, MAX_TESTING)
   console.log(
     `dodici/testing: a request by import and by require; ${length} bytes as gzip; dodici doesn't load it`,
   )
@@ -283,11 +274,8 @@ async function checkConnect(consumer) {
   const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
   const files = ['connect.ts', 'connect-cjs.cts']
   await node(consumer, ['node_modules/typescript/bin/tsc', ...options, ...libraries, ...files])
-  for (const file of ['dist/connect.js', 'dist/connect.cjs']) {
-    const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici', file)), { level: 9 })
-    assert.ok(length <= MAX_ENTRY, `${file} costs ${length} bytes, more than ${MAX_ENTRY}`)
-    console.log(`${file}: a call; ${length} bytes as gzip`)
-  }
+  for (const file of ['dist/connect.js', 'dist/connect.cjs'])
+    console.log(`${file}: a call; ${await weigh(consumer, file, [file], MAX_ENTRY)} bytes as gzip`)
 }
 
 /**
@@ -298,11 +286,8 @@ async function checkConnect(consumer) {
 async function checkGrpc(consumer) {
   const [esm, cjs] = [await node(consumer, ['grpc-js.mjs']), await node(consumer, ['grpc-js.cjs'])]
   assert.equal(cjs, esm, 'the ES module and CommonJS of dodici/grpc-js differ')
-  for (const file of ['grpc-js.js', 'grpc-js.cjs']) {
-    const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici/dist', file)), {
-      level: 9,
-    })
-    assert.ok(length <= MAX_ENTRY, `dist/${file} costs ${length} bytes, more than ${MAX_ENTRY}`)
+  for (const file of ['dist/grpc-js.js', 'dist/grpc-js.cjs']) {
+    const length = await weigh(consumer, file, [file], MAX_ENTRY)
     console.log(`dodici/grpc-js: says what is missing without its peer; ${file} has ${length} bytes as gzip`)
   }
 }
@@ -316,12 +301,11 @@ async function checkCli(consumer) {
   await checkProgram(consumer)
   const status = await node(consumer, ['cli.mjs', join(temporary, 'cache')])
   assert.equal(status.trim(), '200 200 0\n200 200 0', 'dodici serve or dodici faults failed')
-  const dist = join(consumer, 'node_modules/dodici/dist')
-  const parts = (await readdir(join(dist, 'parts'))).filter((file) => file.startsWith('cli-'))
-  let length = 0
-  for (const file of ['cli.js', ...parts.map((part) => `parts/${part}`)])
-    length += gzipSync(await readFile(join(dist, file)), { level: 9 }).length
-  assert.ok(length <= MAX_CLI, `the command line costs ${length} bytes, more than ${MAX_CLI}`)
+  const parts = (await readdir(join(consumer, 'node_modules/dodici/dist/parts'))).filter((file) =>
+    file.startsWith('cli-'),
+  )
+  const files = ['dist/cli.js', ...parts.map((part) => `dist/parts/${part}`)]
+  const length = await weigh(consumer, 'the command line', files, MAX_CLI)
   console.log(`dodici serve, dodici faults: a request over h2c and over TLS each; ${length} bytes as gzip`)
 }
 

@@ -9,7 +9,7 @@ import { CliProcess } from '../../support/clients/cli.ts'
 import { listen } from '../../support/servers/listen.ts'
 
 /** Of one byte each: what `-v` shows of one is four times as long as the frame. */
-const FRAMES = 200_000
+const FRAMES = 100_000
 
 const RESPONSE = Buffer.concat([
   frames.settings(),

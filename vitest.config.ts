@@ -160,6 +160,12 @@ const ON_WIRE = [
 /** HTTP/1.1 alone, or choices between clients: there is no engine in what they test. */
 const ABOVE_ENGINES = ['test/api/{http1-connections,http1-events,http1-options,upstream-failures}.test.ts']
 
+/** Each of their clients names its engine, by `ENGINES`: they would run twice. */
+const ON_BOTH = [
+  'test/api/{handler-arguments,proxies,upstream-hedge}.test.ts',
+  'test/interop/fetch-refused.test.ts',
+]
+
 /** Their clients, or those that take their time, live in children with a build of src/, or with dist/: nothing is replaced there. */
 const IN_CHILDREN = [
   'test/api/{agent-origins,fallback-process}.test.ts',
@@ -213,7 +219,7 @@ export default defineConfig({
         test: {
           name: 'wire',
           include: isLine ? WIRE_SAMPLE : ON_WIRE,
-          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...SHARED],
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ON_BOTH, ...SHARED],
         },
       },
       {
@@ -222,7 +228,7 @@ export default defineConfig({
         test: {
           name: 'wire-pure',
           include: isLine ? WIRE_SAMPLE : ON_WIRE,
-          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ALONE],
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ON_BOTH, ...ALONE],
           isolate: false,
         },
       },

@@ -22,14 +22,14 @@ export interface Consumer {
 /** Collects the pieces for `text()` and similar methods. `convert` also gets the owner, so that it needs no closure. */
 export class Collector<T, TOwner> implements Consumer {
   readonly #kept: KeptPieces
-  readonly #convert: (bytes: Buffer, owner: TOwner) => T
+  readonly #convert: (kept: KeptPieces, owner: TOwner) => T
   readonly #owner: TOwner
   readonly #resolve: (value: T | Promise<never>) => void
   readonly #reject: (error: unknown) => void
 
   constructor(
     kept: KeptPieces,
-    convert: (bytes: Buffer, owner: TOwner) => T,
+    convert: (kept: KeptPieces, owner: TOwner) => T,
     owner: TOwner,
     resolve: (value: T | Promise<never>) => void,
     reject: (error: unknown) => void,
@@ -42,12 +42,12 @@ export class Collector<T, TOwner> implements Consumer {
   }
 
   take(chunk: Buffer): void {
-    this.#kept.add(chunk)
+    this.#kept.gather(chunk)
   }
 
   onEnd(): void {
     try {
-      this.#resolve(this.#convert(this.#kept.join(), this.#owner))
+      this.#resolve(this.#convert(this.#kept, this.#owner))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
       this.#resolve(failAwaited(thrown))

@@ -11,7 +11,7 @@ import type { ConnectionInfo } from '../../types/connection.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
-import { toArrayBuffer, toJson, toJsonError, toText, toUint8Array } from '../core/body-bytes.ts'
+import { readArrayBuffer, readBytes, readText, toJson, toJsonError } from '../core/body-bytes.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick, originalSetImmediate } from '../core/original-timers.ts'
@@ -37,7 +37,7 @@ export interface BodyOwner {
   readonly statusCode: number
 }
 
-type Convert<T> = (bytes: Buffer, body: BodyReadable) => T
+type Convert<T> = (kept: KeptPieces, body: BodyReadable) => T
 
 /**
  * A Readable with `text()` and similar methods. The stream provides the back-pressure: while `highWaterMark` bytes
@@ -224,7 +224,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
 
   /** Returns the body as a string, decoded as UTF-8, without a byte order mark. */
   text(): Promise<string> {
-    return this.#consume(toText)
+    return this.#consume(readText)
   }
 
   /** Returns the body, parsed as JSON. @throws SyntaxError if it isn't JSON: the message names the response. */
@@ -232,7 +232,8 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return this.#consume(BodyReadable.#parse)
   }
 
-  static #parse(bytes: Buffer, body: BodyReadable): unknown {
+  static #parse(kept: KeptPieces, body: BodyReadable): unknown {
+    const bytes = kept.join()
     try {
       return toJson(bytes)
     } catch (thrown) {
@@ -243,17 +244,17 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
 
   /** Returns the body as bytes. */
   bytes(): Promise<Uint8Array> {
-    return this.#consume(toUint8Array)
+    return this.#consume(readBytes)
   }
 
   /** Returns the body as an ArrayBuffer of exactly its length. */
   arrayBuffer(): Promise<ArrayBuffer> {
-    return this.#consume(toArrayBuffer)
+    return this.#consume(readArrayBuffer)
   }
 
   /** Returns the body as a Blob with the response's content type. */
   blob(): Promise<Blob> {
-    return this.#consume((bytes) => new Blob([toArrayBuffer(bytes)], { type: this.#contentType() }))
+    return this.#consume((kept) => new Blob([kept.joinOwn()], { type: this.#contentType() }))
   }
 
   /**
@@ -337,16 +338,16 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     }
     this.#isConsumed = true
     if (this.isStream && this.readableEncoding !== null)
-      return this.#consumeDecoded(this.readableEncoding).then((bytes) => convert(bytes, this))
+      return this.#consumeDecoded(this.readableEncoding).then((kept) => convert(kept, this))
     return this.#isComplete ? this.#consumeNow(convert) : this.#consumeLater(convert)
   }
 
   /** For a body that has already arrived, as most small responses have. */
   #consumeNow<T>(convert: Convert<T>): Promise<T> {
     try {
-      const bytes = this.#takeUnread().join()
+      const unread = this.#takeUnread()
       this.#end()
-      return Promise.resolve(convert(bytes, this))
+      return Promise.resolve(convert(unread, this))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
       return failAwaited(thrown)
@@ -385,13 +386,17 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
   }
 
   /** After `setEncoding`, the stream's decoder may hold half a character: what follows has to pass through it, too. */
-  #consumeDecoded(encoding: BufferEncoding): Promise<Buffer> {
+  #consumeDecoded(encoding: BufferEncoding): Promise<KeptPieces> {
     return new Promise((resolve, reject) => {
       let text = ''
       this.on('data', (chunk: string) => {
         text += chunk
       })
-      this.on('end', () => resolve(Buffer.from(text, encoding)))
+      this.on('end', () => {
+        const kept = new KeptPieces()
+        kept.add(Buffer.from(text, encoding))
+        resolve(kept)
+      })
       this.on('error', (error) => rejectAwaited(resolve, reject, error))
       this.resume()
     })

@@ -4,15 +4,8 @@
  * @module
  */
 
+import type { KeptPieces } from './kept-pieces.ts'
 import { show, showTarget } from './validate.ts'
-
-const EMPTY = Buffer.alloc(0)
-
-/** Joins the pieces of a body. A single piece is returned itself, uncopied. */
-export function joinChunks(chunks: readonly Buffer[]): Buffer {
-  if (chunks.length === 1) return chunks[0] ?? EMPTY
-  return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
-}
 
 /** As the Fetch standard decodes: UTF-8, without its byte order mark. */
 export function toText(bytes: Buffer): string {
@@ -52,20 +45,17 @@ export function toJsonError(
   return new SyntaxError(message, { cause })
 }
 
-/**
- * The bytes in an ArrayBuffer of their own, which may be transferred to another thread. Mostly a copy: a piece of a
- * body is a view of what its socket has read, with other responses beside it.
- */
-export function toUint8Array(bytes: Buffer): Uint8Array {
-  const { buffer, byteLength } = bytes
-  // No bytes are a constant, which all empty bodies share.
-  const isAlone = byteLength > 0 && byteLength === buffer.byteLength
-  return new Uint8Array(isAlone ? buffer : toArrayBuffer(bytes))
+/** All pieces → the body as a string. */
+export function readText(kept: KeptPieces): string {
+  return toText(kept.join())
 }
 
-/** A copy in an ArrayBuffer of its own: it shares no memory with another Buffer. */
-export function toArrayBuffer(bytes: Buffer): ArrayBuffer {
-  const copy = new ArrayBuffer(bytes.byteLength)
-  new Uint8Array(copy).set(bytes)
-  return copy
+/** All pieces → an ArrayBuffer that nothing else uses: it may be transferred to another thread. */
+export function readArrayBuffer(kept: KeptPieces): ArrayBuffer {
+  return kept.joinOwn()
+}
+
+/** All pieces → bytes in an ArrayBuffer that nothing else uses. */
+export function readBytes(kept: KeptPieces): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(kept.joinOwn())
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { PieceList, toCopy } from './piece-list.ts'
+import { PieceList, toCopy, toOwn } from './piece-list.ts'
 
 /**
  * A single piece may pin so much memory beyond twice its size: as large are the chunks that a socket reads. Most
@@ -48,6 +48,12 @@ export class KeptPieces {
     else this.#only = piece.buffer.byteLength > piece.length * 2 + SPARE_FOR_ONE ? toCopy(piece) : piece
   }
 
+  /** Keeps a piece for a reader that wants all of the body, joined. */
+  gather(piece: Buffer): void {
+    this.add(piece)
+    this.#list?.gather()
+  }
+
   /** Keeps a part of a chunk, as {@link add} does. A view of a small part isn't needed. */
   addPart(chunk: Buffer, start: number, end: number): void {
     if (this.#list === null && this.#only === null) this.add(chunk.subarray(start, end))
@@ -78,6 +84,13 @@ export class KeptPieces {
   /** Takes out all pieces, joined. A single piece is returned itself, uncopied. */
   join(): Buffer {
     const joined = this.#only ?? this.#list?.join() ?? NOTHING
+    this.clear()
+    return joined
+  }
+
+  /** Takes out all pieces, joined in an ArrayBuffer that nothing else uses. */
+  joinOwn(): ArrayBuffer {
+    const joined = this.#list === null ? toOwn(this.#only ?? NOTHING) : this.#list.joinOwn()
     this.clear()
     return joined
   }

@@ -19,6 +19,13 @@ const MAX_RESERVE = 262_144
 /** It may be so much beyond twice what is copied, if that is enough for the rest of the body. Bytes. */
 const SPARE_FOR_REST = 57_344
 
+/** A body is gathered from this size on: the chunks of a smaller one die young, too. Bytes. */
+const MIN_WHOLE = 262_144
+/** `content-length` is only the peer's word. So much must have come … */
+const MIN_COME = 65_536
+/** … and the size may be so much beyond twice what has come. Bytes. */
+const SPARE_FOR_WHOLE = 1_048_576
+
 /** Views may pin so many times the bytes that are kept … */
 const MAX_RATIO = 2
 /** … and this much in addition: below, a copy would cost more than it saves. Bytes. */
@@ -38,6 +45,11 @@ export function toCopy(piece: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(piece.length)
   piece.copy(copy)
   return copy
+}
+
+/** A copy in an ArrayBuffer that nothing else uses. */
+export function toOwn(piece: Buffer): ArrayBuffer {
+  return toCopy(piece).buffer as ArrayBuffer
 }
 
 /** The piece itself, or a copy of a small one that pins much more than its bytes. */
@@ -64,6 +76,8 @@ export class PieceList {
   #pinned: number
   /** The number of the newest pieces whose runs weren't compared with their ArrayBuffers yet. */
   #unchecked = 1
+  /** All pieces are in a room that has place for the whole body. */
+  #isGathered = false
 
   /** @param first not empty @param expected the size of the whole body, in bytes; -1 when it isn't known */
   constructor(first: Buffer, expected: number) {
@@ -87,14 +101,44 @@ export class PieceList {
   add(chunk: Buffer, start: number, end: number): void {
     const size = end - start
     if (size <= this.#free) this.#gather(chunk, start, end)
-    else if (size >= SMALL_SIZE || this.#isBehindLarge)
+    else this.#addBehind(chunk, start, end)
+    this.#size += size
+    if (!this.#isGathered && this.#isAbove(SPARE)) this.#compact(SPARE)
+  }
+
+  /** Adds a part for which the room has no place. */
+  #addBehind(chunk: Buffer, start: number, end: number): void {
+    // More comes than was announced.
+    this.#isGathered = false
+    const size = end - start
+    if (size >= SMALL_SIZE || this.#isBehindLarge)
       this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
     else {
       this.#openRoom(Math.min(Math.max(this.#size, MIN_ROOM), MAX_ROOM))
       this.#gather(chunk, start, end)
     }
-    this.#size += size
-    if (this.#isAbove(SPARE)) this.#compact(SPARE)
+  }
+
+  /**
+   * Copies what has come to a room for the whole body, as soon as that isn't much more. What comes next is copied there
+   * as it comes, so that the chunks of the socket die young. Nothing may be taken out piece by piece after that.
+   */
+  gather(): void {
+    if (this.#isGathered || this.#size < MIN_COME || !this.#isWorthGathering) return
+    this.#isGathered = true
+    this.#closeRoom()
+    const pieces = this.#pieces.splice(0).slice(this.#head)
+    this.#head = 0
+    this.#unchecked = 0
+    this.#pinned = 0
+    this.#openRoom(this.#expected)
+    for (const piece of pieces) this.#gather(piece, 0, piece.length)
+  }
+
+  get #isWorthGathering(): boolean {
+    const expected = this.#expected
+    const isAnnounced = expected >= MIN_WHOLE && expected >= this.#size
+    return isAnnounced && expected <= this.#size * MAX_RATIO + SPARE_FOR_WHOLE
   }
 
   /** Takes out the oldest piece, or its first `limit` bytes. Only for a list that isn't empty. */
@@ -118,6 +162,15 @@ export class PieceList {
     this.#closeRoom()
     this.#pieces.splice(0, this.#head)
     return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces, this.#size)
+  }
+
+  /** As {@link join}, in an ArrayBuffer that nothing else uses. */
+  joinOwn(): ArrayBuffer {
+    const isCopied = this.#isGathered || this.#pieces.length - this.#head > 1 || this.#room !== null
+    const joined = this.join()
+    return isCopied && joined.length === joined.buffer.byteLength
+      ? (joined.buffer as ArrayBuffer)
+      : toOwn(joined)
   }
 
   #isAbove(spare: number): boolean {

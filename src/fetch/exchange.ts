@@ -249,7 +249,8 @@ export class Exchange implements DispatchHandler {
     }
     const fetching = this.#fetching
     body
-      .read((bytes) => {
+      .read((kept) => {
+        const bytes = kept.join()
         if (integrity !== null && !matchesIntegrity(bytes, integrity)) {
           throw new Error('integrity mismatch')
         }

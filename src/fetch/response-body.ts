@@ -206,7 +206,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   }
 
   /** The whole body, converted. Call it once, and only if the body has no stream. */
-  read<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<T | Awaited<T>> {
+  read<T, TOwner>(convert: (kept: KeptPieces, owner: TOwner) => T, owner: TOwner): Promise<T | Awaited<T>> {
     if (this.#state === 'failed')
       return new Promise((resolve, reject) => rejectAwaited(resolve, reject, this.#error))
     if (this.#state !== 'receiving') return this.#convert(convert, owner)
@@ -221,10 +221,10 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   }
 
   /** For a complete body: creates neither closures nor a Collector. */
-  #convert<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<Awaited<T>> {
+  #convert<T, TOwner>(convert: (kept: KeptPieces, owner: TOwner) => T, owner: TOwner): Promise<Awaited<T>> {
     this.#tellDone()
     try {
-      return Promise.resolve(convert(this.#kept.join(), owner))
+      return Promise.resolve(convert(this.#kept, owner))
     } catch (thrown) {
       return failAwaited(thrown)
     }

@@ -7,7 +7,8 @@
 import { Readable } from 'node:stream'
 import type { ConnectionInfo } from '../../types/connection.ts'
 import type { DispatchController } from '../../types/handler.ts'
-import { toArrayBuffer, toJson, toJsonError, toText } from '../core/body-bytes.ts'
+import { readArrayBuffer, readBytes, readText, toJson, toJsonError } from '../core/body-bytes.ts'
+import { KeptPieces } from '../core/kept-pieces.ts'
 import { noop } from '../core/noop.ts'
 import { withoutSecrets } from '../core/validate.ts'
 import type { RawHeadersSource } from '../request/headers.ts'
@@ -44,8 +45,8 @@ const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
 /** The name of the method that `util.inspect()` calls. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
-/** The bytes of a response without a body, which can be read any number of times. */
-const NO_BYTES = Promise.resolve(Buffer.alloc(0))
+/** A response without a body can be read any number of times: this stays empty. */
+const NOTHING = Promise.resolve(new KeptPieces())
 
 /** The message in Node's fetch: programs compare it. */
 const SPENT = 'Body is unusable: Body has already been read'
@@ -125,14 +126,15 @@ export class FetchResponse {
   }
 
   text(): Promise<string> {
-    return this.#read(toText)
+    return this.#read(readText)
   }
 
   json(): Promise<unknown> {
     return this.#read(FetchResponse.#parse)
   }
 
-  static #parse(bytes: Buffer, response: FetchResponse): unknown {
+  static #parse(kept: KeptPieces, response: FetchResponse): unknown {
+    const bytes = kept.join()
     try {
       return toJson(bytes)
     } catch (thrown) {
@@ -146,19 +148,19 @@ export class FetchResponse {
   }
 
   arrayBuffer(): Promise<ArrayBuffer> {
-    return this.#read(toArrayBuffer)
+    return this.#read(readArrayBuffer)
   }
 
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#read((bytes) => new Uint8Array(toArrayBuffer(bytes)))
+    return this.#read(readBytes)
   }
 
   blob(): Promise<Blob> {
-    return this.#read((bytes) => this.#toTyped(bytes).blob())
+    return this.#read((kept) => this.#toTyped(kept).blob())
   }
 
   formData(): Promise<FormData> {
-    return this.#read((bytes) => this.#toTyped(bytes).formData())
+    return this.#read((kept) => this.#toTyped(kept).formData())
   }
 
   textStream(): ReadableStream<string> {
@@ -220,18 +222,18 @@ export class FetchResponse {
   }
 
   /** Node's own Response knows the types of forms and blobs. */
-  #toTyped(bytes: Buffer): Response {
+  #toTyped(kept: KeptPieces): Response {
     const type = this.headers.get('content-type')
-    return new Response(toArrayBuffer(bytes), type === null ? {} : { headers: { 'content-type': type } })
+    return new Response(kept.joinOwn(), type === null ? {} : { headers: { 'content-type': type } })
   }
 
   /** Reads the body without a web stream, unless the body is a branch of a teed stream. */
-  #read<T>(convert: (bytes: Buffer, response: FetchResponse) => T | PromiseLike<T>): Promise<T> {
+  #read<T>(convert: (kept: KeptPieces, response: FetchResponse) => T | PromiseLike<T>): Promise<T> {
     const body = this.#body
     if (this.#isUnusable) return Promise.reject(new TypeError(SPENT))
     if (body === null) {
-      const bytes = this.#stream === null ? NO_BYTES : readAll(this.#stream)
-      return bytes.then((all) => convert(all, this))
+      const all = this.#stream === null ? NOTHING : readAll(this.#stream)
+      return all.then((kept) => convert(kept, this))
     }
     this.#isConsumed = true
     this.#stream?.getReader()

@@ -247,3 +247,77 @@ describe('a list of pieces', () => {
     expect(Buffer.concat([...taken, ...rest]).equals(Buffer.concat(expected))).toBe(true)
   })
 })
+
+describe('pieces for a reader of the whole body', () => {
+  const LARGE = 16_384
+
+  /** A body in pieces of 16 KiB, four to a chunk, of which each pins 64 KiB. */
+  function toPieces(size: number): Buffer[] {
+    const pieces: Buffer[] = []
+    for (let at = 0; at < size; at += CHUNK) {
+      const chunk = Buffer.alloc(CHUNK, at / CHUNK)
+      for (let part = 0; part < CHUNK && at + part < size; part += LARGE)
+        pieces.push(chunk.subarray(part, Math.min(part + LARGE, size - at)))
+    }
+    return pieces
+  }
+
+  it.each([
+    { size: 1_048_576, copied: 4 },
+    { size: 1_000_001, copied: 4 },
+    { size: 10 * 1_048_576, copied: 4.5 * 64 },
+  ])('when $size bytes come, as announced › pin no chunk once $copied pieces are here', ({
+    size,
+    copied,
+  }) => {
+    const pieces = toPieces(size)
+    const list = new PieceList(pieces[0] as Buffer, size)
+    for (const [at, piece] of pieces.entries()) {
+      if (at === 0) continue
+      list.add(piece, 0, piece.length)
+      list.gather()
+      if (at + 1 < copied) expect(list.pinned).toBe(Math.ceil((at + 1) / 4) * CHUNK)
+      else expect(list.pinned).toBe(size)
+    }
+    expect(list.joinOwn().byteLength).toBe(size)
+  })
+
+  it.each([
+    -1,
+    0,
+    100,
+    Number.NaN,
+    0.5,
+    1e15,
+    Number.POSITIVE_INFINITY,
+    10 * 1_048_576,
+    262_143,
+  ])('when %d bytes were announced, and 256 KiB come › are kept as they are', (announced) => {
+    const pieces = toPieces(262_144)
+    const list = new PieceList(pieces[0] as Buffer, announced)
+    for (const piece of pieces.slice(1)) {
+      list.add(piece, 0, piece.length)
+      list.gather()
+    }
+    expect(list.pinned).toBe(262_144)
+    expect(Buffer.from(list.joinOwn()).equals(Buffer.concat(pieces))).toBe(true)
+  })
+
+  it.each([1, 2, 3, 4, 5, 6])('in any sizes, with any length announced (%i) › are the same bytes', (seed) => {
+    const random = toRandom(seed)
+    for (let round = 0; round < 60; round++) {
+      const pieces = Array.from({ length: 1 + random(8) }, (_, at) =>
+        Buffer.alloc(random(random(2) * 200_000 + 9), at),
+      )
+      const all = Buffer.concat(pieces)
+      const kept = new KeptPieces([-1, all.length, random(2 * all.length + 1), all.length + 1][random(4)])
+      // Some came before their reader.
+      const early = random(3)
+      for (const [at, piece] of pieces.entries()) at < early ? kept.add(piece) : kept.gather(piece)
+      expect(kept.size).toBe(all.length)
+      const joined = random(2) === 0 ? kept.join() : Buffer.from(kept.joinOwn())
+      expect(joined.equals(all)).toBe(true)
+      expect(kept.size).toBe(0)
+    }
+  })
+})

@@ -18,7 +18,7 @@ function open(maxSize = -1): ResponseBody {
 async function readCoded(codings: readonly Coding[], encoded: Buffer, maxSize: number): Promise<Buffer> {
   const body = open(maxSize)
   body.decode(codings)
-  const read = body.read((bytes: Buffer) => bytes, null)
+  const read = body.read((kept) => kept.join(), null)
   body.receive(encoded)
   body.finish()
   return await read
@@ -58,7 +58,7 @@ const ways: Record<string, (count: number) => unknown> = {
     const body = open()
     receive(body, count)
     body.finish()
-    return body.read((bytes) => expect(bytes.length).toBe(count * 2_048), null)
+    return body.read((kept) => expect(kept.join().length).toBe(count * 2_048), null)
   },
   cancelled: (count) => {
     const body = open()

@@ -1,5 +1,5 @@
 /**
- * The addresses of a name: what a look-up may give, and which of them are left for a second attempt.
+ * The addresses of a name: what a lookup may return, and which of them are left for a second attempt.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import type { ConnectTlsOptions } from '../../../types/client.ts'
 import { toIpVersion } from '../../core/ip-address.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 
-/** The name has no address: with the code that the system's own look-up has for that. */
+/** The error for a name without addresses, with the code of the system's own lookup. */
 function toNoAddress(hostname: string): Error {
   const error = new Error(`The lookup function returned no address for ${hostname}`)
   return Object.assign(error, { code: 'ENOTFOUND', syscall: 'lookup', hostname })
 }
 
-/** Whether `net.connect()` takes it: anything else is an uncaught exception there, such as an empty list. */
+/** Whether `net.connect()` accepts it: anything else, such as an empty list, is an uncaught exception there. */
 function isLookupResult(given: unknown, isList: boolean): boolean {
   if (!isList || !Array.isArray(given)) return typeof given === 'string' && given !== ''
   return given.length > 0 && given.every((each) => typeof each === 'object' && each !== null)
 }
 
 /**
- * A caller's lookup function that calls back once, never from within, and with an address or an error. If it called
- * back from within, and the address failed at once, the socket would be destroyed before `tls.connect()` has set it up:
- * that throws then, and the socket's error would be an uncaught exception.
+ * Wraps a caller's lookup function so that it calls back once, always later, and with an address or an error. If it
+ * called back during the call, and the address failed at once, the socket would be destroyed before `tls.connect()`
+ * has set it up: then that throws, and the socket's error is an uncaught exception.
  */
 export function toCheckedLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
@@ -40,14 +40,14 @@ export function toCheckedLookup(lookup: LookupFunction): LookupFunction {
 }
 
 /**
- * The address family of `localAddress`; undefined for either. Node doesn't try the addresses of a name one after the
- * other with a `localAddress`: it takes the first one, and binding fails if that is of the other family.
+ * The address family of `localAddress`; undefined for either. With a `localAddress`, Node doesn't try a name's
+ * addresses one after the other: it uses the first one, and binding fails if the families differ.
  */
 export function toFamily({ localAddress = '' }: ConnectTlsOptions): number | undefined {
   return toIpVersion(localAddress) || undefined
 }
 
-/** A lookup function that gives these addresses. */
+/** A lookup function that returns these addresses. */
 export function toFixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses
@@ -61,7 +61,7 @@ export function toFailedLookup(error: Error): LookupFunction {
   return (_hostname, _options, callback) => originalNextTick(callback, error, '')
 }
 
-/** Notes the addresses of a name as a socket looks them up. */
+/** Notes a name's addresses as a socket looks them up. */
 export class FoundAddresses {
   readonly #found: LookupAddress[] = []
 
@@ -71,7 +71,7 @@ export class FoundAddresses {
     })
   }
 
-  /** All but the one that the socket is connected to, those of the other family first. */
+  /** All but the one that the socket is connected to, the other family's first. */
   toOthers({ remoteAddress, remoteFamily }: Socket): LookupAddress[] {
     const isSame = ({ family }: LookupAddress): boolean => `IPv${family}` === remoteFamily
     const others = this.#found.filter(({ address }) => address !== remoteAddress)

@@ -1,5 +1,5 @@
 /**
- * The time limit of one attempt to connect.
+ * The time limit for one connection attempt.
  *
  * @module
  */
@@ -7,19 +7,22 @@
 import type { Alarm, Clock } from '../../core/clock.ts'
 
 /**
- * Rings when the time is over. If the process was too busy to notice, the attempt gets as much time more as the alarm
- * is late, up to `connectTimeout`: the look-up of a name, TCP, TLS and the first SETTINGS take several turns of the
- * event loop.
+ * Fires when the time is over. If the process was too busy to notice, the attempt gets as much more time as the alarm
+ * is late, up to `connectTimeout`: a name's lookup, TCP, TLS and the first SETTINGS take several turns of the event
+ * loop.
  */
 export class ConnectAlarm {
   readonly #clock: Clock
   readonly #connectTimeout: number
   readonly #onLate: () => void
   #alarm: Alarm
-  /** What `setRef()` was last called with; null before. */
+  /** The last argument of `setRef()`; null before the first call. */
   #isNeeded: boolean | null = null
 
-  /** @param startedAt when the attempt began, by the clock. @param connectTimeout milliseconds, above 0 */
+  /**
+   * @param startedAt when the attempt began, in the clock's time
+   * @param connectTimeout in milliseconds, above 0
+   */
   constructor(clock: Clock, startedAt: number, connectTimeout: number, onLate: () => void) {
     this.#clock = clock
     this.#connectTimeout = connectTimeout
@@ -40,7 +43,7 @@ export class ConnectAlarm {
     this.#alarm.cancel()
   }
 
-  /** @param lateness milliseconds */
+  /** @param lateness in milliseconds */
   #onAlarm(lateness: number): void {
     const extension = Math.ceil(Math.min(lateness, this.#connectTimeout))
     if (extension <= 0) {

@@ -20,19 +20,19 @@ import { Dialer } from './dialer.ts'
 import { toSecureContext } from './socket.ts'
 import type { SocketExchange } from './socket-exchange.ts'
 
-/** The result of a connection attempt: a socket that HTTP/2 can be spoken on, or the error. */
+/** The result of a connection attempt: a socket that can carry HTTP/2, or the error. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
 
 /**
- * RFC 9113 §3.2. Without a fallback for HTTP/1.1 only h2 is offered: the handshake fails with a server that doesn't
- * have it.
+ * RFC 9113 §3.2. Without a fallback for HTTP/1.1, only h2 is offered: the handshake fails with a server that doesn't
+ * support it.
  */
 const ONLY_HTTP2 = ['h2']
 const EITHER_PROTOCOL = ['h2', 'http/1.1']
 
 /**
  * One attempt to connect. It calls back exactly once, never from within the constructor, and not at all after
- * `cancel()`. A socket that comes later is destroyed.
+ * `cancel()`. A socket that arrives later is destroyed.
  */
 export class ConnectionAttempt implements DialListener {
   readonly #origin: Origin
@@ -40,9 +40,9 @@ export class ConnectionAttempt implements DialListener {
   readonly #exchange: SocketExchange | null
   readonly #onResult: (result: ConnectionResult) => void
   readonly #dial: Dial
-  /** What the error of an origin without HTTP/2 says of the options. */
+  /** What the error for an origin without HTTP/2 says about the options. */
   readonly #alpnHint: string
-  /** Undefined where none was given. */
+  /** Undefined if none was given. */
   #secureContext: SecureContext | undefined
   /** The TLS session that it offers to resume; undefined for none. */
   #ticket: Buffer | undefined
@@ -61,7 +61,7 @@ export class ConnectionAttempt implements DialListener {
     this.#dial = new Dialer(options, clock).dial(toTarget(origin, alpnProtocols, tls), this, startedAt)
   }
 
-  /** The certificate of this connection, and a ticket that was got with the same one. */
+  /** The certificate for this connection, and a ticket that was issued for the same certificate. */
   #toIdentity({ secureContext: given, session }: ConnectTlsOptions): ConnectTlsOptions {
     try {
       this.#secureContext = toSecureContext(given)

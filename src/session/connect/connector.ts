@@ -1,5 +1,5 @@
 /**
- * Calls the caller's connect function, and takes its socket from a callback or from a promise.
+ * Calls the caller's connect function, and gets its socket from a callback or a promise.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { isPromiseLike } from '../../core/realms.ts'
 import { isSocket } from './socket.ts'
 
 /**
- * Asks the caller's connect function for a socket. One of the two functions is called, never from within. `onSocket` is
- * called each time the connect function yields a value.
+ * Asks the caller's connect function for a socket. It calls one of the two functions, never during this call.
+ * `onSocket` is called each time the connect function provides a value.
  */
 export function askConnector(
   connector: Connector,

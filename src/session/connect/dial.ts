@@ -16,16 +16,19 @@ import { FoundAddresses } from './addresses.ts'
 import { ConnectAlarm } from './connect-alarm.ts'
 import { destroySocket, isSocket, setRef } from './socket.ts'
 
-/** Hears of a dial's result: of one, and of none after {@link Dial.cancel}; never from within `dial()`. */
+/** Is told a dial's result, once, but not after {@link Dial.cancel}, and never during `dial()`. */
 export interface DialListener {
-  /** A socket that the dialer has made begins to connect. Not called for a socket of the caller's connect function. */
+  /**
+   * A socket that the dialer has created starts to connect. Not called for a socket from the caller's connect
+   * function.
+   */
   onConnecting?(socket: Socket): void
   /**
-   * Why the protocol can't be spoken on an open socket; null where it can. With an error the dial fails, and the socket
-   * is destroyed, unless {@link keepRefused} keeps it.
+   * Why an open socket can't carry the protocol; null if it can. With an error, the dial fails, and the socket is
+   * destroyed unless {@link keepRefused} keeps it.
    */
   toRefusal(socket: Socket): Error | null
-  /** Whether a socket that was refused serves another protocol: then it is the listener's from now on. */
+  /** Whether a refused socket serves another protocol: then it belongs to the listener from now on. */
   keepRefused?(socket: Socket): boolean
   /** The socket is open, and belongs to the listener from now on. */
   onConnected(socket: Socket): void
@@ -33,12 +36,12 @@ export interface DialListener {
   onFailed(cause: unknown): void
 }
 
-/** The part of `connectTimeout` that a TLS handshake may take before another address is tried as well. */
+/** The part of `connectTimeout` that a TLS handshake may take before another address is tried, too. */
 const HANDSHAKE_PART = 1 / 4
 
 /**
- * Owns the alarm, the connecting sockets and the one result. A socket that comes after the end of the dial is
- * destroyed. The errors of each socket are listened to for as long as it lives, so that none is ever an uncaught
+ * Owns the alarm, the connecting sockets and the single result. A socket that arrives after the end of the dial is
+ * destroyed. It listens to each socket's errors for as long as the socket lives, so that none is ever an uncaught
  * exception.
  */
 export class Dial {
@@ -49,29 +52,32 @@ export class Dial {
   /** Null without a `connectTimeout`. */
   readonly #alarm: ConnectAlarm | null
   /**
-   * Null with a `connectTimeout`. Without one it keeps the process alive in place of the alarm: a connect function may
-   * hold nothing that would.
+   * Null with a `connectTimeout`. Without one, it keeps the process alive instead of the alarm, because a connect
+   * function may hold nothing that does.
    */
   readonly #hold: Hold | null
-  /** Milliseconds; 0 for none. */
+  /** In milliseconds; 0 for none. */
   readonly #connectTimeout: number
-  /** Null until the dialer, or the caller's connect function, has made it. */
+  /** Null until the dialer, or the caller's connect function, has created it. */
   #socket: Socket | null = null
-  /** A socket to other addresses of the same name, since the handshake of the first one takes long; null for none. */
+  /** A socket to other addresses of the same name, because the first one's handshake takes long; null for none. */
   #second: Socket | null = null
-  /** When that one is to be made; null for never. */
+  /** When to create that one; null for never. */
   #secondAlarm: Alarm | null = null
   #isOver = false
-  /** Tells the caller's connect function that its socket isn't wanted any more; null for a socket of our own. */
+  /**
+   * Tells the caller's connect function that its socket is no longer wanted; null for a socket that Dodici has
+   * created.
+   */
   #cancellation: AbortController | null = null
-  /** What `setRef()` was last called with; null before. */
+  /** The last argument of `setRef()`; null before the first call. */
   #isNeeded: boolean | null = null
-  /** `setRef(false)` was called: the socket may have to be referenced again. */
+  /** Whether `setRef(false)` was called: the socket may have to be referenced again. */
   #wasUnreferenced = false
 
   /**
-   * @param connectTimeout milliseconds; 0 for none
-   * @param startedAt since when it runs, by the clock
+   * @param connectTimeout in milliseconds; 0 for none
+   * @param startedAt when it started to run, in the clock's time
    */
   constructor(
     name: string,
@@ -97,7 +103,7 @@ export class Dial {
     return this.#cancellation.signal
   }
 
-  /** Ends the dial without a result. Idempotent, and a no-op after the result. */
+  /** Ends the dial without a result. Idempotent; does nothing after the result. */
   cancel(): void {
     if (this.#isOver) return
     this.#destroySockets()
@@ -115,12 +121,12 @@ export class Dial {
   }
 
   /**
-   * Connects a socket of the dialer's own. Node tries the addresses of a name in turn until one accepts TCP. If the TLS
-   * handshake then takes a quarter of `connectTimeout`, the other addresses are tried as well, and the first socket
-   * that is ready wins.
+   * Connects a socket that Dodici creates. Node tries the addresses of a name in turn until one accepts TCP. If the
+   * TLS handshake then takes a quarter of `connectTimeout`, the other addresses are tried, too, and the first socket
+   * that is ready is used.
    *
-   * @param open makes a socket, which isn't connected yet; an error that it throws fails the dial. It gets the
-   *   addresses to connect to; null for all of the name's
+   * @param open creates a socket, which isn't connected yet; if it throws, the dial fails. It gets the addresses to
+   *   connect to; null for all of the name's
    */
   connect(open: (addresses: readonly LookupAddress[] | null) => Socket): void {
     try {
@@ -151,7 +157,7 @@ export class Dial {
     })
   }
 
-  /** An error of its own leaves the first attempt alone. */
+  /** If this one fails, the first attempt continues. */
   #connectSecond(open: () => Socket): void {
     if (this.#isOver) return
     let second: Socket
@@ -166,7 +172,7 @@ export class Dial {
     if (this.#isNeeded !== null) setRef(second, this.#isNeeded)
   }
 
-  /** One of two sockets may fail: the other one may still connect. */
+  /** If one of two sockets fails, the other one may still connect. */
   #onSocketError(socket: Socket, error: Error): void {
     if (this.#isOver || this.#second === null) {
       this.fail(error)
@@ -176,7 +182,7 @@ export class Dial {
     this.#second = null
   }
 
-  /** Accepts a value of the caller's connect function, which may be of any type, and may come at any time. */
+  /** Accepts a value from the caller's connect function, which may have any type, and may arrive at any time. */
   accept(socket: unknown): void {
     if (!isSocket(socket)) {
       this.fail(invalid('connect', socket, 'a function that provides a socket'))
@@ -202,7 +208,7 @@ export class Dial {
     }
   }
 
-  /** Fails the dial: there will be no socket. A no-op after the end of the dial. */
+  /** Fails the dial: there will be no socket. Does nothing after the end of the dial. */
   fail(cause: unknown): void {
     if (this.#isOver) return
     this.#destroySockets()
@@ -216,7 +222,7 @@ export class Dial {
     this.#cancellation?.abort()
   }
 
-  /** The listener for `error` stays for the socket's life, so that no error of the socket is ever an unhandled one. */
+  /** The listener for `error` stays for the socket's life, so that none of its errors is unhandled. */
   #adopt(socket: Socket): void {
     this.#socket = socket
     socket.on('error', (error) => this.#onSocketError(socket, error))

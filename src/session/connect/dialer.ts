@@ -1,5 +1,6 @@
 /**
- * Opens sockets: TCP, Unix sockets, TLS with ALPN, or by the caller's connect function. All sockets are opened here.
+ * Opens sockets: TCP, Unix sockets, TLS with ALPN, or through the caller's connect function. All sockets are opened
+ * here.
  *
  * @module
  */
@@ -13,11 +14,11 @@ import type { DialListener } from './dial.ts'
 import { Dial } from './dial.ts'
 import { openSocket } from './socket.ts'
 
-/** The options of a dispatcher for connecting, the same for HTTP/2 and HTTP/1.1. */
+/** A dispatcher's options for connecting, the same for HTTP/2 and HTTP/1.1. */
 export type DialerOptions = Pick<ResolvedClientOptions, 'connect' | 'connectTimeout' | 'socketPath'> &
   Partial<Pick<ResolvedClientOptions, 'localAddress'>>
 
-/** The target of one dial, and the protocols that are offered to it. */
+/** The target of one dial, and the protocols to offer. */
 export interface DialTarget {
   /** The target's name in error messages, such as `https://example.com:8443`. */
   readonly name: string
@@ -26,11 +27,11 @@ export interface DialTarget {
   readonly port: number
   /** The protocols that TLS offers (RFC 7301), the preferred one first. */
   readonly alpnProtocols: string[]
-  /** TLS options for a socket of the dialer's own, which override the caller's: the server name, a ticket. */
+  /** TLS options for a socket that Dodici creates, which override the caller's: the server name, a ticket. */
   readonly tls: ConnectTlsOptions
 }
 
-/** Dials with the options of one dispatcher. HTTP/2 and HTTP/1.1 get their sockets in the same way. */
+/** Dials with one dispatcher's options. HTTP/2 and HTTP/1.1 get their sockets in the same way. */
 export class Dialer {
   readonly #options: DialerOptions
   readonly #clock: Clock
@@ -41,9 +42,9 @@ export class Dialer {
   }
 
   /**
-   * Begins to connect. The caller's connect function is called at once, the listener never before this returns.
+   * Starts to connect. The caller's connect function is called at once, the listener never before this returns.
    *
-   * @param startedAt since when `connectTimeout` runs, by the clock
+   * @param startedAt when `connectTimeout` started to run, in the clock's time
    */
   dial(target: DialTarget, listener: DialListener, startedAt: number = this.#clock.now()): Dial {
     const { connect, connectTimeout, socketPath, localAddress } = this.#options

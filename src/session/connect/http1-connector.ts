@@ -1,5 +1,5 @@
 /**
- * Makes connections for the fallback, which speaks HTTP/1.1, with the options of our own connections.
+ * Opens connections for the fallback, which speaks HTTP/1.1, with the options of Dodici's own connections.
  *
  * @module
  */
@@ -15,14 +15,17 @@ import { Dialer } from './dialer.ts'
 import { destroySocket, tuneSocket } from './socket.ts'
 import type { Http2Taker, SocketExchange } from './socket-exchange.ts'
 
-/** HTTP/2 isn't offered where it has no taker: the fallback would speak HTTP/1.1 to the server all the same. */
+/**
+ * HTTP/2 isn't offered if no session would take the connection: the fallback would speak HTTP/1.1 to the server all
+ * the same.
+ */
 const HTTP1 = ['http/1.1']
 const EITHER_PROTOCOL = ['h2', 'http/1.1']
 
 /**
- * A connector of undici's kind: it calls back once, in any case, and never from within.
+ * Creates a connector like undici's: it calls back once, in any case, and never during the call.
  *
- * @param exchange of the origin's sessions, from which its first connection may come; null for none
+ * @param exchange belongs to the origin's sessions, and may provide the first connection; null for none
  */
 export function toHttp1Connector(
   options: DialerOptions,
@@ -60,7 +63,7 @@ function isOfHttp2(socket: Socket): boolean {
   return 'alpnProtocol' in socket && socket.alpnProtocol === 'h2'
 }
 
-/** One connection on its way. */
+/** A connection that is being opened. */
 class Http1Attempt implements DialListener {
   protected readonly name: string
   readonly #connect: DialerOptions['connect']
@@ -95,7 +98,7 @@ class Http1Attempt implements DialListener {
   }
 }
 
-/** One connection on its way that may choose HTTP/2. */
+/** A connection that is being opened and may choose HTTP/2. */
 class EitherAttempt extends Http1Attempt {
   readonly #exchange: SocketExchange
   readonly #taker: Http2Taker

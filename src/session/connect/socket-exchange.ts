@@ -1,5 +1,5 @@
 /**
- * Connections that change hands between an origin's sessions and its fallback, by the protocol that they have chosen.
+ * Passes connections between an origin's sessions and its fallback, depending on the protocol that they have chosen.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { destroySocket, setRef } from './socket.ts'
 
 /** The sessions of one origin, as the fallback's connections see them. */
 export interface Http2Taker {
-  /** Whether a connection that is made for HTTP/1.1 may choose HTTP/2: then both are offered. */
+  /** Whether a connection opened for HTTP/1.1 may choose HTTP/2: then both are offered. */
   readonly mayChooseHttp2: boolean
   /** A connection that was offered both has chosen HTTP/1.1. */
   onHttp1Chosen(): void
@@ -19,59 +19,59 @@ export interface Http2Taker {
 }
 
 /**
- * How long a connection waits for the fallback, in milliseconds. The calls that it was made for go there at once: it is
- * over sooner than any server closes an idle connection.
+ * How many milliseconds a connection waits for the fallback. The calls that it was opened for go there at once, and
+ * no server closes an idle connection that soon.
  */
 const SPARE_AGE = 1_000
 
 /**
- * A protocol is a property of a connection: behind one address there may be servers of HTTP/2 and of HTTP/1.1, and one
- * that spoke HTTP/1.1 may speak HTTP/2 after a roll-out. Either way no handshake is wasted.
+ * A protocol is a property of a connection: behind one address there may be servers for HTTP/2 and for HTTP/1.1, and
+ * one that spoke HTTP/1.1 may speak HTTP/2 after a roll-out. In either case no handshake is wasted.
  */
 export class SocketExchange {
   readonly #clock: Clock
   readonly #taken = new WeakSet<Error>()
-  /** Null until the sessions are there, and once the exchange is closed. */
+  /** Null until there are sessions, and once the exchange is closed. */
   #taker: Http2Taker | null = null
-  /** The connection of a session's attempt that has chosen HTTP/1.1; null for none. */
+  /** A connection from a session's attempt that has chosen HTTP/1.1; null for none. */
   #spare: Socket | null = null
-  /** Rings when the spare one is too old. Null without one. */
+  /** Fires when the spare connection is too old. Null without one. */
   #alarm: Alarm | null = null
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Connections of the fallback may choose HTTP/2: `taker` takes those. */
+  /** The fallback's connections may choose HTTP/2: `taker` takes those. */
   open(taker: Http2Taker): void {
     this.#taker = taker
   }
 
-  /** No connection changes hands any more. */
+  /** No more connections are passed on. */
   close(): void {
     this.#taker = null
     this.destroyHttp1()
   }
 
-  /** Whoever takes a connection of the fallback if it chooses HTTP/2; null: it must not choose that. */
+  /** The sessions that take one of the fallback's connections if it chooses HTTP/2; null: it must not choose that. */
   find(): Http2Taker | null {
     return this.#taker?.mayChooseHttp2 === true ? this.#taker : null
   }
 
-  /** @param error what the fallback gets in place of a connection */
+  /** @param error what the fallback gets instead of a connection */
   noteTaken(error: Error): void {
     this.#taken.add(error)
   }
 
-  /** Whether a connection has failed for the fallback because it speaks HTTP/2, and has a taker. */
+  /** Whether a connection has failed for the fallback because it speaks HTTP/2, and a session has taken it. */
   wasTaken(error: Error): boolean {
     return this.#taken.has(error)
   }
 
   /**
-   * A connection of a session's attempt has chosen HTTP/1.1: the fallback may take it.
+   * A connection from a session's attempt has chosen HTTP/1.1: the fallback may take it.
    *
-   * @returns false when the exchange doesn't keep it
+   * @returns false if the exchange doesn't keep it
    */
   keepHttp1(socket: Socket): boolean {
     if (this.#taker === null || this.#spare !== null) return false

@@ -1,5 +1,5 @@
 /**
- * Opens and tunes the sockets of connections.
+ * Opens and configures the sockets of connections.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { RUNTIME } from '../../core/runtime.ts'
 import type { Transport } from '../transport.ts'
 import { toCheckedLookup, toFamily } from './addresses.ts'
 
-/** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
+/** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), even if the process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
 
 /** The target of a socket, and the way to it. */
@@ -28,16 +28,17 @@ export interface SocketTarget {
   /** The path of a Unix domain socket or Windows named pipe to connect to; null to connect to the host and port. */
   readonly socketPath: string | null
   /**
-   * An open connection to the target, such as a tunnel through a proxy: TLS is put on it. Missing: a new one is made.
+   * An open connection to the target, such as a tunnel through a proxy, to start TLS on. Missing: a new one is
+   * opened.
    */
   readonly over?: Duplex
 }
 
 /**
- * Makes a socket that is not connected yet, with the caller's options.
+ * Creates a socket that isn't connected yet, with the caller's options.
  *
  * @param alpnProtocols what TLS offers
- * @throws what Node throws at once: for a `ca` that is no certificate, a `localPort` out of range
+ * @throws what Node throws at once: for a `ca` that isn't a certificate, or a `localPort` out of range
  */
 export function openSocket(
   { hostname, port, isTls, socketPath, over }: SocketTarget,
@@ -71,7 +72,7 @@ export function openSocket(
 }
 
 /**
- * The caller's secure context for the next connection; undefined when none was given.
+ * The caller's secure context for the next connection; undefined if none was given.
  *
  * @throws what the caller's function throws
  */
@@ -81,7 +82,7 @@ export function toSecureContext(given: ConnectTlsOptions['secureContext']): Secu
 
 /**
  * Turns Nagle's algorithm off and TCP keep-alive on, unless the caller's options say otherwise. With the algorithm, a
- * small write waits until the write before it was acknowledged: 40 ms and more.
+ * small write waits until the previous write was acknowledged: 40 ms and more.
  *
  * It is called for every socket once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a
  * connector may have set neither, and node:http2 turns the algorithm off whatever the caller has said.
@@ -97,22 +98,22 @@ export function tuneSocket(socket: Transport, connect: Connector | ConnectTlsOpt
   if (keepAlive) socket.setKeepAlive?.(true, keepAliveInitialDelay)
 }
 
-/** Destroys a socket that is of no use. Its errors mean nothing any more. */
+/** Destroys a socket that isn't needed. Its errors no longer matter. */
 export function destroySocket(socket: Transport | Duplex): void {
   socket.on('error', noop).destroy()
 }
 
-/** What stands in for a socket may have no such methods. */
+/** Sets whether a socket keeps the process alive. A substitute for a socket may have no such methods. */
 export function setRef(socket: Transport, isNeeded: boolean): void {
   if (isNeeded) socket.ref?.()
   else socket.unref?.()
 }
 
-/** A handle of node's sockets; the one of TLS asks the socket below. */
+/** The handle of one of Node's sockets; TLS's handle asks the socket below. */
 interface SocketHandle {
-  /** @returns 0, or a number of libuv's for the error */
+  /** @returns 0, or libuv's number for the error */
   getpeername?(name: object): unknown
-  /** Whether node:http2 can read and write by it, without a wrapper in JavaScript. */
+  /** Whether node:http2 can read and write through it, without a wrapper in JavaScript. */
   readonly isStreamBase?: unknown
 }
 
@@ -121,22 +122,22 @@ function toHandle(socket: object): SocketHandle | null {
 }
 
 /**
- * The mark of a Duplex over which node:http2 may run all the same. A registered symbol: in the package, the command
- * line has a copy of this file.
+ * The mark on a Duplex over which node:http2 may run nevertheless. A registered symbol, because the command line has
+ * its own copy of this file in the package.
  */
 const kPermitted = Symbol.for('dodici.permitNodeEngine')
 
 /**
- * Lets engine 'node' run over a Duplex. For `dodici URL` alone, which has to stand between the engine and the socket:
- * it is a process of one request, and its user has asked for that engine.
+ * Lets engine 'node' run over a Duplex. Only for `dodici URL`, which has to be between the engine and the socket: it
+ * is a process with one request, and its user has asked for that engine.
  */
 export function permitNodeEngine<TDuplex extends object>(duplex: TDuplex): TDuplex {
   return Object.assign(duplex, { [kPermitted]: true })
 }
 
 /**
- * Whether engine 'node' may run over a socket: a `net.Socket` or `TLSSocket` that node:http2 reads and writes by its
- * handle. Any other Duplex, and a stand-in for a socket without such a handle, is wrapped by node:http2, which isn't
+ * Whether engine 'node' may run over a socket: a `net.Socket` or `TLSSocket` that node:http2 reads and writes through
+ * its handle. node:http2 wraps any other Duplex, and a substitute for a socket without such a handle, which isn't
  * safe.
  */
 export function mayRunNodeEngine(socket: unknown): boolean {
@@ -146,9 +147,9 @@ export function mayRunNodeEngine(socket: unknown): boolean {
 
 /**
  * Whether the system has dropped a socket's connection: the peer has reset it, or the system has given it up. Node 20
- * to 24 emit no event when a write over TLS hears of it. If only the peer ends its side (FIN), nothing is dropped.
+ * to 24 emit no event if a write over TLS finds that out. If the peer only ends its side (FIN), nothing is dropped.
  *
- * It takes a call to the system. `remoteAddress` would be node's own copy.
+ * It needs a system call: `remoteAddress` would be Node's own copy.
  */
 export function isDisconnected(socket: Transport): boolean {
   if (socket.destroyed || socket.connecting) return false
@@ -156,14 +157,14 @@ export function isDisconnected(socket: Transport): boolean {
   return typeof error === 'number' && error !== 0
 }
 
-/** Whether the value has the methods of a socket. A Duplex that stands in for one is accepted, as in node:http2. */
+/** Whether the value has the methods of a socket. A Duplex that replaces one is accepted, as in node:http2. */
 export function isSocket(value: unknown): value is Socket {
   return (
     typeof value === 'object' && value !== null && 'destroy' in value && 'write' in value && 'on' in value
   )
 }
 
-/** All that a socket has read; null for nothing. */
+/** Everything that a socket has read so far; null for nothing. */
 export function readFrom(socket: Socket): Buffer | null {
   const chunk: unknown = socket.read()
   return Buffer.isBuffer(chunk) ? chunk : null

@@ -1,20 +1,35 @@
-/** Records what README.md and docs/performance.md show: a run of all clients, its two charts and its figures. */
+/** Records what README.md and docs/performance.md show: a run of all clients, its charts and its figures, and one of bodies. */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { nodeVersionOf, readRevision, root } from './e2e/servers.mjs'
 
-const help = `Runs all clients, and puts the result into bench/recorded/, and its figures into docs/performance.md. Needs the build, a work tree without
-changes, and a machine that does nothing else for half an hour.
+const help = `Runs all clients, and puts the results into bench/recorded/, and their figures into docs/performance.md. Needs the build, a work tree
+without changes, and a machine that does nothing else for an hour.
 
   node bench/record.mjs
+  --what A,B      requests, bodies (default: both)
   --rounds N      (default: 7)
   --node FILE     a Node 24 that runs the clients (default: this one)
 `
 
-/** What they show, and nothing that it doesn't. */
-const SHOWN = '--scenario get-1k,get-1k-tls --apis dispatch,request,fetch --against floor,undici'.split(' ')
+const BODIES = ['get-64k', 'get-1m', 'get-100m', 'post-64k', 'post-1m', 'post-100m']
+const BODY_CLIENTS = 'dodici-wire,dodici,node-http2,undici,undici-http1,go'
+
+/** What the page shows, and nothing that it doesn't: the arguments of each run, and the files of it that are kept. */
+const PARTS = {
+  requests: {
+    args: '--scenario get-1k,get-1k-tls --apis dispatch,request,fetch --against floor,undici',
+    result: 'result.json',
+    charts: ['readme-cpu.svg', 'all-cpu.svg', 'all-throughput.svg'],
+  },
+  bodies: {
+    args: `--scenario ${BODIES.flatMap((name) => [name, `${name}-tls`])} --apis dispatch --clients ${BODY_CLIENTS} --against node-http2`,
+    result: 'bodies.json',
+    charts: [],
+  },
+}
 const LINE = '24'
 
 /** @param {string} path */
@@ -28,6 +43,7 @@ function run(node, ...args) {
 
 await runMain(async () => {
   const options = readOptions(help)
+  const what = options.names('what', Object.keys(PARTS)) ?? Object.keys(PARTS)
   const rounds = options.count('rounds', 7)
   const node = options.text('node') ?? process.execPath
   const version = nodeVersionOf(node)
@@ -35,10 +51,12 @@ await runMain(async () => {
     throw new UsageError(`--node must be a Node ${LINE}, and this is ${version}`)
   if (readRevision()?.isDirty !== false)
     throw new UsageError('the work tree has changes: a recorded run is one of a revision')
-  // By its own Node, so that the command line that is recorded names no file of this machine.
-  run(node, 'bench/e2e/run.mjs', ...SHOWN, '--rounds', `${rounds}`)
-  copyFileSync(toFile('results/latest.json'), toFile('recorded/result.json'))
-  for (const chart of ['readme-cpu.svg', 'all-cpu.svg', 'all-throughput.svg'])
-    copyFileSync(toFile(`results/${chart}`), toFile(`recorded/${chart}`))
+  for (const name of what) {
+    const { args, result, charts } = PARTS[/** @type {keyof typeof PARTS} */ (name)]
+    // By its own Node, so that the command line that is recorded names no file of this machine.
+    run(node, 'bench/e2e/run.mjs', ...args.split(' '), '--rounds', `${rounds}`)
+    copyFileSync(toFile('results/latest.json'), toFile(`recorded/${result}`))
+    for (const chart of charts) copyFileSync(toFile(`results/${chart}`), toFile(`recorded/${chart}`))
+  }
   run(node, 'scripts/readme-figures.mjs', '--write')
 })

@@ -1,7 +1,7 @@
 /**
- * The figures in docs/performance.md, from the recorded run: `node scripts/readme-figures.mjs [--write]`. Without `--write` it says whether they are the same.
+ * The figures in docs/performance.md, from the recorded runs: `node scripts/readme-figures.mjs [--write]`. Without `--write` it says whether they are the same.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import {
@@ -10,6 +10,7 @@ import {
   hpackFloorClient,
   ownClients,
   peerClient,
+  referenceClient,
 } from '../bench/e2e/clients/index.mjs'
 import { labelOf, ratioOf, spreadOf, toShortRatio } from '../bench/report/figures.mjs'
 
@@ -17,11 +18,17 @@ import { labelOf, ratioOf, spreadOf, toShortRatio } from '../bench/report/figure
 /** @typedef {import('../bench/report/figures.mjs').Entry} Entry */
 /** @typedef {import('../bench/report/figures.mjs').MeasuredScenario} MeasuredScenario */
 
-const BEGIN = '<!-- figures: written by scripts/readme-figures.mjs -->'
-const END = '<!-- end of figures -->'
+const MARKS = {
+  figures: {
+    begin: '<!-- figures: written by scripts/readme-figures.mjs -->',
+    end: '<!-- end of figures -->',
+  },
+  bodies: { begin: '<!-- bodies: written by scripts/readme-figures.mjs -->', end: '<!-- end of bodies -->' },
+}
 
 const performancePage = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
-const recorded = fileURLToPath(new URL('../bench/recorded/result.json', import.meta.url))
+const recorded = new URL('../bench/recorded/result.json', import.meta.url)
+const recordedBodies = new URL('../bench/recorded/bodies.json', import.meta.url)
 
 const APIS = ['dispatch', 'request', 'fetch']
 const WHERE = /** @type {const} */ ([
@@ -90,11 +97,14 @@ function toBounds(result) {
 const ENOUGH_ROUNDS = 5
 const BUSY = 1
 
-/** @param {Result} result @returns {string[]} what a reader has to know about the run, in sentences */
-function toCaveats({ machine, rounds = 0, scenarios }) {
+/**
+ * @param {Result} result @param {readonly string[]} wanted clients
+ * @returns {string[]} what a reader has to know about the run, in sentences
+ */
+function toCaveats({ machine, rounds = 0, scenarios }, wanted) {
   const { loadBefore = 0 } = machine
   const measured = new Set(scenarios.flatMap(({ entries }) => entries.map(({ client }) => client)))
-  const missing = Object.keys(clients).filter((client) => !measured.has(client))
+  const missing = wanted.filter((client) => !measured.has(client))
   const isBusy = loadBefore > BUSY
   return [
     ...(isBusy
@@ -124,7 +134,7 @@ export function toReadmeFigures(result) {
     rounds === 1 ? 'one round' : `medians of ${rounds} rounds, ratios within the rounds with a 95 % interval`
   return [
     `CPU µs a request: GET of 1 KiB, 100 in flight, Node ${machine.node}, ${machine.cpu}, ${date.slice(0, 10)}; ${spread}.`,
-    ...toCaveats(result),
+    ...toCaveats(result, Object.keys(clients)),
     '',
     `| API | client | ${heads.join(' | ')} |`,
     `| --- | --- |${heads.map(() => ' --- |').join('')}`,
@@ -134,25 +144,83 @@ export function toReadmeFigures(result) {
   ].join('\n')
 }
 
-/** @param {string} page @param {Result} result @returns {string} the page with the figures of that result */
-export function withFigures(page, result) {
+/** Whose CPU time a MiB of body is shown, in this order. */
+const BODY_COLUMNS = [
+  ...Object.values(ownClients).toReversed(),
+  referenceClient,
+  peerClient,
+  'undici-http1',
+  'go',
+]
+/** A ratio to the cheapest of the others up to which Dodici counts as cheap. */
+const CLOSE = 1.05
+const MEBIBYTE = 2 ** 20
+
+/** @param {MeasuredScenario} scenario @returns {string} a row, with Dodici's figures in bold where others are cheaper */
+function toBodyRow({ method, responseBytes, tls, entries }) {
+  const figures = BODY_COLUMNS.map((client) => {
+    const entry = entries.find((candidate) => candidate.client === client)
+    const spread = entry === undefined ? null : spreadOf(entry, 'cpuMicros')
+    return spread === null ? Number.NaN : (spread.median / responseBytes) * (MEBIBYTE / 1000)
+  })
+  const own = Object.keys(ownClients).length
+  const best = Math.min(...figures.slice(own).filter(Number.isFinite))
+  const cells = figures.map((figure, index) => {
+    if (Number.isNaN(figure)) return '-'
+    return index < own && figure > CLOSE * best ? `**${figure.toFixed(2)}**` : figure.toFixed(2)
+  })
+  const size = responseBytes < MEBIBYTE ? `${responseBytes / 1024} KiB` : `${responseBytes / MEBIBYTE} MiB`
+  return `| ${method} ${size}, ${tls ? 'TLS' : 'h2c'} | ${cells.join(' | ')} |`
+}
+
+/** @param {Result} result @returns {string} of Markdown */
+export function toBodyFigures(result) {
+  const { machine, rounds = 0, date, scenarios } = result
+  const spread = rounds === 1 ? 'one round' : `medians of ${rounds} rounds`
+  return [
+    `CPU ms a MiB of body: \`dispatch\`, Node ${machine.node}, ${machine.cpu}, ${date.slice(0, 10)}; ${spread}. The server sends a POST's body back.`,
+    'In **bold**: Dodici is dearer than the cheapest of the others by more than 5 %.',
+    ...toCaveats(result, BODY_COLUMNS),
+    '',
+    `| | ${BODY_COLUMNS.map((client) => clients[client]?.label).join(' | ')} |`,
+    `| --- |${BODY_COLUMNS.map(() => ' --- |').join('')}`,
+    ...scenarios.map(toBodyRow),
+  ].join('\n')
+}
+
+/** @param {string} page @param {keyof typeof MARKS} name @param {string} text @returns {string} the page with that text between its marks */
+function withPart(page, name, text) {
+  const { begin: BEGIN, end: END } = MARKS[name]
   const begin = page.indexOf(BEGIN)
   const end = page.indexOf(END)
   if (begin === -1 || end < begin)
     throw new Error(`docs/performance.md lacks '${BEGIN}' with '${END}' behind it`)
-  return `${page.slice(0, begin)}${BEGIN}\n\n${toReadmeFigures(result)}\n\n${page.slice(end)}`
+  return `${page.slice(0, begin)}${BEGIN}\n\n${text}\n\n${page.slice(end)}`
+}
+
+/**
+ * @param {string} page @param {Result} result @param {Result | null} bodies null: none is recorded, and the page keeps what it has of them
+ * @returns {string} the page with the figures of those results
+ */
+export function withFigures(page, result, bodies) {
+  const next = withPart(page, 'figures', toReadmeFigures(result))
+  return bodies === null ? next : withPart(next, 'bodies', toBodyFigures(bodies))
 }
 
 function main() {
   const page = readFileSync(performancePage, 'utf8')
-  const next = withFigures(page, JSON.parse(readFileSync(recorded, 'utf8')))
+  const next = withFigures(
+    page,
+    JSON.parse(readFileSync(recorded, 'utf8')),
+    existsSync(recordedBodies) ? JSON.parse(readFileSync(recordedBodies, 'utf8')) : null,
+  )
   if (next === page) return
   if (process.argv.includes('--write')) {
     writeFileSync(performancePage, next)
     return
   }
   console.error(
-    'docs/performance.md has other figures than bench/recorded/result.json: node scripts/readme-figures.mjs --write',
+    'docs/performance.md has other figures than bench/recorded/: node scripts/readme-figures.mjs --write',
   )
   process.exitCode = 1
 }

@@ -12,6 +12,7 @@ describe('bench/record.mjs', () => {
 
   it.each([
     { args: ['--rounds', 'many'], message: '--rounds must be a whole number from 1 up' },
+    { args: ['--what', 'uploads'], message: '--what: no uploads; there are: requests, bodies' },
     { args: ['--quick'], message: "Unknown option '--quick'" },
     { args: ['--node', '/nowhere/node'], message: "/nowhere/node doesn't run as Node" },
   ])('refuses $args before it measures anything', async ({ args, message }) => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { loadModule } from '../../support/clients/plain-module.ts'
@@ -15,7 +16,8 @@ interface Charts {
 
 interface Figures {
   toReadmeFigures(result: unknown): string
-  withFigures(page: string, result: unknown): string
+  toBodyFigures(result: unknown): string
+  withFigures(page: string, result: unknown, bodies: unknown): string
 }
 
 interface FigureModule {
@@ -47,15 +49,22 @@ const { scenarios: known } = await loadModule<{ scenarios: Counted[] }>('bench/e
 
 const read = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
+/** They can be recorded by themselves. */
+const hasBodies = existsSync(new URL('../../../bench/recorded/bodies.json', import.meta.url))
+
 describe('the figures of docs/performance.md', async () => {
   const { spreadOf } = await loadModule<FigureModule>('bench/report/figures.mjs')
-  const { toReadmeFigures, withFigures } = await loadModule<Figures>('scripts/readme-figures.mjs')
+  const { toBodyFigures, toReadmeFigures, withFigures } = await loadModule<Figures>(
+    'scripts/readme-figures.mjs',
+  )
   const result = JSON.parse(await read('bench/recorded/result.json'))
+  const bodies = hasBodies ? JSON.parse(await read('bench/recorded/bodies.json')) : null
 
-  it('are those of the recorded run', async () => {
+  it('are those of the recorded runs', async () => {
     const page = await read('docs/performance.md')
-    expect(withFigures(page, result)).toBe(page)
+    expect(withFigures(page, result, bodies)).toBe(page)
     expect(page).toContain(toReadmeFigures(result))
+    if (hasBodies) expect(page).toContain(toBodyFigures(bodies))
   })
 
   it('are those that the README has of a request over TLS', async () => {
@@ -90,8 +99,38 @@ describe('the figures of docs/performance.md', async () => {
     expect(lines).toContainEqual(expect.stringMatching(/^Not in that run: .*h2load \(C\)\.$/))
   })
 
+  it('have the CPU time a MiB of body, in bold where another client is cheaper', () => {
+    const toBodies = (...micros: number[]) =>
+      ['dodici-wire', 'dodici', 'node-http2', 'undici', 'undici-http1'].map((client, index) =>
+        toEntry(client, 'dispatch', micros[index] ?? 0),
+      )
+    const small = { ...toScenario('get-64k', toBodies(100, 205, 200, 300, 250)), responseBytes: 65_536 }
+    const large = {
+      ...toScenario('post-1m-tls', toBodies(2080, 1900, 2000, 4000, 3000), true),
+      responseBytes: 2 ** 20,
+    }
+    const lines = toBodyFigures(toResult(small, { ...large, method: 'POST' })).split('\n')
+    expect(lines.slice(-2)).toEqual([
+      '| GET 64 KiB, h2c | 1.60 | 3.28 | 3.20 | 4.80 | 4.00 | - |',
+      '| POST 1 MiB, TLS | 2.08 | 1.90 | 2.00 | 4.00 | 3.00 | - |',
+    ])
+    const dear = { ...small, entries: toBodies(211, 500, 200, 300, 250) }
+    expect(toBodyFigures(toResult(dear)).split('\n').at(-1)).toBe(
+      '| GET 64 KiB, h2c | **3.38** | **8.00** | 3.20 | 4.80 | 4.00 | - |',
+    )
+    expect(lines).toContain('Not in that run: Go net/http.')
+  })
+
   it('go between two marks, and nowhere else', () => {
-    expect(() => withFigures('# Dodici', result)).toThrow('docs/performance.md lacks')
+    expect(() => withFigures('# Dodici', result, null)).toThrow('docs/performance.md lacks')
+  })
+
+  it('of bodies replace what the page has of them', async () => {
+    const page = await read('docs/performance.md')
+    const next = withFigures(page, result, toResult(toScenario('get-64k', [])))
+    const [before, after] = [page, next].map((text) => text.split(/<!-- (?:bodies:|end of bodies).*-->/))
+    expect([before?.length, after?.[0], after?.[2]]).toEqual([3, before?.[0], before?.[2]])
+    expect(after?.[1]).toContain('Not in that run: dodici (wire); dodici; node:http2')
   })
 })
 
@@ -118,18 +157,30 @@ describe('the charts of the README and of docs/performance.md', async () => {
     expect(await read(`bench/recorded/${chart.name}.svg`)).toBe(toSvg(chart))
   })
 
-  it('are of a run that measured what it says, of a revision without changes', async () => {
-    const { command, revision, machine, rounds, scenarios }: Recorded = JSON.parse(recorded)
+  it.each([
+    'result.json',
+    ...(hasBodies ? ['bodies.json'] : []),
+  ])('are of a run that measured what it says: %s', async (name) => {
+    const { command, revision, machine, rounds, scenarios }: Recorded = JSON.parse(
+      await read(`bench/recorded/${name}`),
+    )
     expect(command).toMatch(/^npm run bench\b/)
+    // A revision without changes.
     expect(revision.isDirty).toBe(false)
     expect(machine.node).toMatch(/^24\./)
+    expect(scenarios.flatMap(({ entries }) => entries).filter((one) => one.rounds.length !== rounds)).toEqual(
+      [],
+    )
+  })
+
+  it('are of all clients but those that the page names', async () => {
+    const { scenarios }: Recorded = JSON.parse(recorded)
     const measured = scenarios.flatMap(({ entries }) => entries)
     // The page names those that came after that run.
     const missing =
       /^Not in that run: (.*)\.$/m.exec(await read('docs/performance.md'))?.[1]?.split('; ') ?? []
     const shown = Object.entries(clients).filter(([, { label }]) => !missing.includes(label))
     expect(new Set(measured.map(({ client }) => client))).toEqual(new Set(shown.map(([client]) => client)))
-    expect(measured.filter((entry) => entry.rounds.length !== rounds)).toEqual([])
     for (const { name, requests, warmup } of scenarios) {
       const scenario = known.find((one) => one.name === name)
       expect([requests, warmup]).toEqual([scenario?.requests, scenario?.warmup])

@@ -179,8 +179,8 @@ export default defineConfig({
     pool: 'forks',
     isolate: true,
     fileParallelism: true,
-    // Two more than the two cores of CI: children, servers and timers leave time over. Of all projects together.
-    maxWorkers: 4,
+    // One more than the two cores of CI: children, servers and timers leave time over. Of all projects together.
+    maxWorkers: 3,
     // Bounds on a test that hangs, and on nothing else: a busy machine, on which all takes ten times as long, reaches none of them.
     testTimeout: 180_000,
     hookTimeout: 180_000,

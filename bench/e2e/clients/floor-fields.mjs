@@ -86,8 +86,12 @@ const NewHeaderObject = /** @type {new () => ResponseFields} */ (/** @type {unkn
 
 /** @param {typeof import('../../../src/protocol/hpack/encoder.ts')} encoder @param {typeof import('../../../src/protocol/hpack/decoder.ts')} decoder */
 function toHpackFields({ HpackEncoder }, { HpackDecoder }) {
-  /** Dodici's own HPACK, so that a client differs from this floor by what is around that. @implements {FloorFields} */
-  return class HpackFields {
+  /**
+   * Dodici's own HPACK, so that a client differs from this floor by what is around that.
+   *
+   * @implements {FloorFields}
+   */
+  class HpackFields {
     #encoder = new HpackEncoder()
     #decoder = new HpackDecoder(4_096, 65_536)
     #scheme
@@ -144,6 +148,7 @@ function toHpackFields({ HpackEncoder }, { HpackDecoder }) {
       return typeof kept === 'number' ? kept : Number(kept[':status'])
     }
   }
+  return HpackFields
 }
 
 /** @typedef {new (origin: URL) => FloorFields} FieldsClass */

@@ -17,6 +17,9 @@ export interface OpenUpload {
   readonly isWhole: boolean
 }
 
+/** No connection window is smaller when nothing has used it (RFC 9113 §6.9.2). Bytes. */
+const LEAST_WHOLE = 65_535
+
 /**
  * node:http2 tells the size of the window, but neither which streams have used it nor when credit comes. So this counts
  * what streams have been given that have ended since the window was last seen to be free: only they can have lost it.
@@ -27,7 +30,7 @@ export class NodeSendWindow {
   /** The rest of them isn't wanted, and node sends on what it was given until it sends RST_STREAM. */
   readonly #ending = new Set<OpenUpload>()
   /** The largest window that was seen. Bytes. */
-  #whole = 0
+  #whole = LEAST_WHOLE
   /** Bytes of the window that closed streams hold, at most. */
   #lost = 0
   /** How many of those were sent, at most, of bodies that weren't sent as a whole. */
@@ -39,23 +42,19 @@ export class NodeSendWindow {
 
   /** Whether nearly all of it is held by streams that have ended, or are about to. */
   get isShut(): boolean {
+    // Most often: node makes an object to tell the window.
+    if (this.#hasRoom) return false
     let left = this.#look()
-    let lost = this.#lost
-    for (const { written, flushed } of this.#ending) {
-      lost += written
-      left -= written - flushed
-    }
-    const least = toLeastRoom(this.#cut + this.#ending.size)
-    if (left >= least || this.#whole - lost >= least) return false
+    if (this.#hasRoom) return false
+    for (const { written, flushed } of this.#ending) left -= written - flushed
     // What open streams have certainly sent the server may be reading.
     let rest = Math.max(left, 0)
     for (const { flushed } of this.#open) rest += flushed
-    return rest < least
+    return rest < this.#leastRoom
   }
 
   /** A stream with a body is opened. */
   add(upload: OpenUpload): void {
-    this.#look()
     this.#open.add(upload)
   }
 
@@ -70,7 +69,17 @@ export class NodeSendWindow {
     if (!isLeft && !this.#open.delete(upload)) return
     this.#lost += upload.written
     if (isLeft || !upload.isWhole) this.#cut += upload.written
-    this.#look()
+  }
+
+  /** Whether streams that have ended leave enough of it, even if they hold all that they have been given. */
+  get #hasRoom(): boolean {
+    let room = this.#whole - this.#lost
+    for (const { written } of this.#ending) room -= written
+    return room >= this.#leastRoom
+  }
+
+  get #leastRoom(): number {
+    return toLeastRoom(this.#cut + this.#ending.size)
   }
 
   /** @returns the window now, in bytes; Infinity where it isn't known */

@@ -32,10 +32,11 @@ const LEAST_ROOM = 16_384
 
 /**
  * The same where some of the window was used by streams that ended early. Servers return credit when they have read
- * half of the window at the latest, and the window is never smaller than 65,535 bytes (RFC 9113 §6.9.2): if the server
- * never reads what came of those streams, an upload could send less than that half, and would then stand still. Bytes.
+ * half of the window, and the window is never smaller than 65,535 bytes (RFC 9113 §6.9.2). If the server never reads
+ * what came of those streams, an upload could send less than that half, and would then stand still. If it has read it,
+ * it may keep one byte less than the half for now. Bytes.
  */
-const LEAST_ROOM_AFTER_CUT = 32_769
+const LEAST_ROOM_AFTER_CUT = 32_768
 
 /**
  * How much of the connection window has to be left, or may come back for open streams, for an upload to be begun.

@@ -37,8 +37,9 @@ describe('the send window of engine node', () => {
   it.each([
     { size: 49_151, isWhole: true, isShut: false },
     { size: 49_152, isWhole: true, isShut: true },
-    { size: 32_766, isWhole: false, isShut: false },
-    { size: 32_767, isWhole: false, isShut: true },
+    // nghttp2 keeps as much until it returns credit.
+    { size: 32_767, isWhole: false, isShut: false },
+    { size: 32_768, isWhole: false, isShut: true },
   ])('is shut: $isShut when a body of $size octets has ended, as a whole: $isWhole', ({
     size,
     isWhole,

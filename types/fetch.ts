@@ -40,7 +40,7 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
   /**
    * The header fields: an object, name-value pairs, or a `Headers` from any library.
    *
-   * @default those of the `Request`, if the first argument is one
+   * @default the `Request`'s, if the first argument is one
    */
   headers?:
     | RequestInit['headers']

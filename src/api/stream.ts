@@ -29,7 +29,7 @@ function isOpenWritable(value: unknown): value is Writable {
   return destroyed !== true && writableEnded !== true
 }
 
-/** Older kinds of streams, such as those of the package readable-stream, show it only in their state. */
+/** Older streams, such as the readable-stream package's, show it only in their state. */
 function needsDrain(writable: Writable & { _writableState?: { needDrain?: boolean } }): boolean {
   const { writableNeedDrain }: Partial<Writable> = writable
   return writableNeedDrain ?? writable._writableState?.needDrain === true

@@ -66,7 +66,7 @@ export interface TransportOptions {
   /** Options for JSON. @default { ignoreUnknownFields: true } */
   jsonOptions?: Partial<JsonReadOptions & JsonWriteOptions> | undefined
 
-  /** Options for binary protobuf. @default those of `@bufbuild/protobuf` */
+  /** Options for binary protobuf. @default `@bufbuild/protobuf`'s defaults */
   binaryOptions?: Partial<BinaryReadOptions & BinaryWriteOptions> | undefined
 
   /**

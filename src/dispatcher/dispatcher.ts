@@ -45,7 +45,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
     return null
   }
 
-  /** Whether it has a single origin of its own, whatever origin a request names. */
+  /** Whether it sends every request to one origin, whatever origin the request names. */
   protected get isOriginless(): boolean {
     return false
   }

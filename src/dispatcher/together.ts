@@ -6,7 +6,7 @@
 
 import type { Dispatcher } from '../../types/dispatcher.ts'
 
-/** Emits a dispatcher's events as those of the one that wraps it, which becomes the first of the targets. */
+/** Emits a dispatcher's events on its wrapper, too, which becomes the first of the targets. */
 export function forwardEvents(from: Dispatcher, to: Dispatcher): void {
   from.on('connect', (url, targets) => to.emit('connect', url, [to, ...targets]))
   from.on('drain', (url, targets) => to.emit('drain', url, [to, ...targets]))

@@ -74,7 +74,7 @@ export function leadToAwaiting(error: unknown): unknown {
   return error
 }
 
-/** Replaces Dodici's frames with the caller's, and omits those of a cause: they are the same, or Dodici's. */
+/** Replaces Dodici's frames with the caller's, and omits a cause's frames: they are the same, or Dodici's. */
 function leadTo(error: Error, awaiting: readonly string[]): void {
   // With `captureStack` the caller's frames are there already.
   if (typeof error.stack !== 'string' || error.stack.includes(AT_THE_CALL)) return

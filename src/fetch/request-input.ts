@@ -248,7 +248,7 @@ export function checkBodyAllowed(method: string): void {
     throw new TypeError('Request with GET/HEAD method cannot have body.')
 }
 
-/** The fields of a call: those in its init, or else those of the Request. */
+/** A call's fields: from its init, or else from the Request. */
 export function toCallFields(base: RequestLike | null, init: InitMembers): WireHeaders {
   return toFields(init.headers === undefined && base !== null ? base.headers : init.headers)
 }

@@ -1,5 +1,5 @@
 /**
- * Bodies that are read as streams: a caller's own Readable, an iterable or a web stream, and parts such as those of a
+ * Bodies that are read as streams: a caller's own Readable, an iterable or a web stream, and parts such as those in a
  * form.
  *
  * @module

@@ -21,7 +21,7 @@ import type { Resettable } from './stream/reset-budget.ts'
 import type { FailureContext } from './stream/stream-failure.ts'
 import type { Transport } from './transport.ts'
 
-/** One implementation of HTTP/2 over a socket. It has no state of its own; its connections do. */
+/** One implementation of HTTP/2 over a socket. It has no state; its connections have. */
 export interface Engine {
   /**
    * Sends the client connection preface.

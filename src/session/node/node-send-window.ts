@@ -13,8 +13,6 @@ export interface OpenUpload {
   readonly written: number
   /** How many of them node has certainly sent. */
   readonly flushed: number
-  /** Whether all of the body was sent. */
-  readonly isWhole: boolean
 }
 
 /** No connection window is smaller when nothing has used it (RFC 9113 §6.9.2). Bytes. */
@@ -63,12 +61,16 @@ export class NodeSendWindow {
     if (this.#open.delete(upload)) this.#ending.add(upload)
   }
 
-  /** A stream with a body is closed. Idempotent. */
-  delete(upload: OpenUpload): void {
+  /**
+   * A stream with a body is closed. Idempotent.
+   *
+   * @param isSent whether all of the body was sent
+   */
+  delete(upload: OpenUpload, isSent: boolean): void {
     const isLeft = this.#ending.delete(upload)
     if (!isLeft && !this.#open.delete(upload)) return
     this.#lost += upload.written
-    if (isLeft || !upload.isWhole) this.#cut += upload.written
+    if (isLeft || !isSent) this.#cut += upload.written
   }
 
   /** Whether streams that have ended leave enough of it, even if they hold all that they have been given. */

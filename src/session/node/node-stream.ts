@@ -434,7 +434,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** Tells the session not to count the stream any more. */
   onOver(): void {
-    if (this.#sink !== null) this.#connection.sendWindow.delete(this.#sink)
+    if (this.#sink !== null) this.#connection.sendWindow.delete(this.#sink, this.#isSent)
     this.#owner.onStreamClosed(this)
   }
 

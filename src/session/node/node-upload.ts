@@ -100,11 +100,6 @@ export class NodeUploadSink implements UploadSink {
     return this.#written
   }
 
-  /** Whether node has certainly sent all of the body. */
-  get isWhole(): boolean {
-    return this.#stream.writableEnded && this.#stream.writableLength === 0
-  }
-
   listen(listener: SinkListener): void {
     this.#listener = listener
     this.#stream.on('drain', this.#onDrain)

@@ -6,6 +6,7 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { USER_OPTIONS } from './user-options.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '../../..')
@@ -34,12 +35,7 @@ export interface Compiled {
 }
 
 const plainOptions: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  types: ['node'],
-  strict: true,
+  ...USER_OPTIONS,
   allowImportingTsExtensions: true,
 }
 

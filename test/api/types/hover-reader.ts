@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { USER_OPTIONS } from './user-options.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** It exists only in memory, in a folder from which packages are found. `dodici` is this package. */
@@ -46,12 +47,9 @@ interface Place {
 }
 
 const options: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  types: ['node'],
-  ...{ strict: true, skipLibCheck: true, noEmit: true },
+  ...USER_OPTIONS,
+  skipLibCheck: true,
+  noEmit: true,
 }
 
 /** A program that grows: first its imports, from which the checker finds the names, then a use of each. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect } from 'vitest'
+import { USER_OPTIONS } from './user-options.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** They exist only in memory, in a folder from which packages are found. `dodici` is this package. */
@@ -22,12 +23,7 @@ export interface SnippetFile {
 export function compile(files: readonly SnippetFile[], undici = 'undici'): string[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]))
   const options: ts.CompilerOptions = {
-    target: ts.ScriptTarget.ES2022,
-    lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    types: ['node'],
-    strict: true,
+    ...USER_OPTIONS,
     exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,

@@ -10,7 +10,7 @@ function setUp() {
   const state = { remoteWindowSize: WINDOW }
   const window = new NodeSendWindow({ state })
   const open = (written: number, sent = written) => {
-    const upload = { written: 0, flushed: 0, isWhole: false }
+    const upload = { written: 0, flushed: 0 }
     window.add(upload)
     write(upload, written, sent)
     return upload
@@ -47,8 +47,7 @@ describe('the send window of engine node', () => {
   }) => {
     const { window, state, open } = setUp()
     const upload = open(size)
-    upload.isWhole = isWhole
-    window.delete(upload)
+    window.delete(upload, isWhole)
     expect(window.isShut).toBe(isShut)
     state.remoteWindowSize = WINDOW
     expect(window.isShut).toBe(false)
@@ -58,7 +57,7 @@ describe('the send window of engine node', () => {
     const { window, state, open, write } = setUp()
     const [sent, waiting] = [open(30_000), open(32_000, 0)]
     window.leave(sent)
-    window.delete(sent)
+    window.delete(sent, false)
     // 35,535 octets are left, which is enough for an upload.
     expect(window.isShut).toBe(false)
     window.leave(waiting)
@@ -67,7 +66,7 @@ describe('the send window of engine node', () => {
     open(40_000, 3_535)
     write(waiting, 0, 32_000)
     expect([state.remoteWindowSize, window.isShut]).toEqual([0, true])
-    window.delete(waiting)
+    window.delete(waiting, false)
     expect(window.isShut).toBe(true)
     state.remoteWindowSize = 62_000
     expect(window.isShut).toBe(false)
@@ -78,7 +77,7 @@ describe('the send window of engine node', () => {
     const waiting = open(60_000, 20_000)
     window.leave(waiting)
     expect(window.isShut).toBe(true)
-    window.delete(waiting)
+    window.delete(waiting, false)
     expect(window.isShut).toBe(false)
   })
 
@@ -87,20 +86,20 @@ describe('the send window of engine node', () => {
     const upload = open(20_000)
     for (let time = 0; time < 3; time++) {
       window.leave(upload)
-      window.delete(upload)
+      window.delete(upload, false)
     }
     const other = open(WINDOW - 20_000)
     expect(window.isShut).toBe(false)
-    window.delete(other)
+    window.delete(other, false)
     expect(window.isShut).toBe(true)
   })
 
   it.each([undefined, null, {}])('is open when node tells none: %o', (state) => {
     // A session that is destroyed has an empty state, or none on Bun.
     const window = new NodeSendWindow({ state } as ConstructorParameters<typeof NodeSendWindow>[0])
-    const upload = { written: WINDOW, flushed: WINDOW, isWhole: false }
+    const upload = { written: WINDOW, flushed: WINDOW }
     window.add(upload)
-    window.delete(upload)
+    window.delete(upload, true)
     expect(window.isShut).toBe(false)
   })
 })

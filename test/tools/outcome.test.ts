@@ -1,4 +1,4 @@
-/** What a run of the tests says at its end, by a small run of its own. */
+/** What a run of the tests says at its end, and which failures are played again, by small runs of its own. */
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -55,5 +55,46 @@ describe('a run of the tests', () => {
       'outside of any test: too late',
       'two.case.mjs: is broken',
     ])
+  })
+})
+
+describe('a file that failed, played again', () => {
+  const script = join(root, 'scripts/play-again.sh')
+  const runs = join(folder, 'runs')
+
+  /** @param body of the test, which sees how often it has run before as `runs` */
+  function playAgain(body: string, failures: readonly string[]): { code: number | null; runs: number } {
+    writeFileSync(runs, '')
+    writeFileSync(
+      join(folder, 'again.case.mjs'),
+      `import { appendFileSync, readFileSync } from 'node:fs'
+      const file = ${JSON.stringify(runs)}
+      const runs = readFileSync(file, 'utf8').length
+      appendFileSync(file, '.')
+      it('is rare', () => { ${body} })`,
+    )
+    const report = join(folder, 'report')
+    writeFileSync(report, `${[`7 ${failures.length} 0`, ...failures].join('\n')}\n`)
+    const { status } = spawnSync(script, [report], { cwd: folder, encoding: 'utf8' })
+    return { code: status, runs: readFileSync(runs, 'utf8').length }
+  }
+  const RARE = 'again.case.mjs [] › is rare: expected 1 to be 2'
+  const others = [1, 2, 3].map((index) => `other-${index}.case.mjs [] › fails: no`)
+
+  it.each([
+    ['that passes three times passes', '', [RARE], { code: 0, runs: 3 }],
+    ['with two failures is played like one', '', [RARE, RARE], { code: 0, runs: 3 }],
+    ['that fails again fails', `expect(runs).not.toBe(1)`, [RARE], { code: 1, runs: 2 }],
+    ['is not played beside three others', '', [...others, RARE], { code: 1, runs: 0 }],
+    [
+      'is not played beside an error outside of tests',
+      '',
+      [RARE, 'outside of any test: too late'],
+      { code: 1, runs: 0 },
+    ],
+    ['that could not be loaded is not played', '', ['again.case.mjs: is broken'], { code: 1, runs: 0 }],
+    ['without a failure, after a crash, is not played', '', [], { code: 1, runs: 0 }],
+  ])('%s', (_title, body, failures, outcome) => {
+    expect(playAgain(body, failures)).toEqual(outcome)
   })
 })

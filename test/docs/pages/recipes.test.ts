@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import type { ServerHttp2Stream } from 'node:http2'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -19,13 +20,16 @@ import { findSnippets, readRepository } from '../testing-page/page.ts'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const SNIPPETS = findSnippets(readRepository('docs/integrations.md'))
 
+/** Where `scripts/install-clients.mjs` installs large clients. */
+const toModules = (clients: string): string => `test/interop/${clients}/node_modules`
+
 /** Each package, where it is installed, and what its recipe prints. */
 const RECIPES = [
   { name: 'ky', from: 'node_modules', prints: "{ name: 'Ada' }" },
   { name: 'axios', from: 'node_modules', prints: "{ name: 'Ada' }" },
   { name: 'openai', from: 'node_modules', prints: 'Hello.' },
   { name: '@anthropic-ai/sdk', from: 'node_modules', prints: 'Hello.' },
-  { name: 'gaxios', from: 'test/interop/grpc-clients/node_modules', prints: "{ name: 'Ada' }" },
+  { name: 'gaxios', from: toModules('grpc-clients'), prints: "{ name: 'Ada' }" },
 ]
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -47,6 +51,19 @@ const PUSHES = [
   },
 ]
 
+/** Recipes of clients that find their server by their environment: the package, where it is installed, and what it asks for. */
+const SERVICES = [
+  { name: '@aws-sdk/client-kinesis', installed: 'aws', path: '/' },
+  {
+    name: '@google-cloud/pubsub',
+    installed: 'grpc-clients',
+    path: '/google.pubsub.v1.Publisher/Publish',
+  },
+] as const
+
+/** A PublishResponse with the id of one message, in the frame of gRPC. */
+const PUBLISHED = Buffer.from([0, 0, 0, 0, 3, 0x0a, 1, 0x31])
+
 const PROTO = `syntax = "proto3";
 package heroes;
 message Hero { int32 id = 1; }
@@ -66,11 +83,22 @@ const GRPC = [
     member: "createRequire(import.meta.url)('@opentelemetry/exporter-trace-otlp-grpc').OTLPTraceExporter",
   },
 ]
-const GRPC_PACKAGES = ['@grpc/grpc-js', '@nestjs/microservices', '@opentelemetry/exporter-trace-otlp-grpc']
+const GRPC_PACKAGES = [
+  '@grpc/grpc-js',
+  'google-gax',
+  '@nestjs/microservices',
+  '@opentelemetry/exporter-trace-otlp-grpc',
+]
 
 const folder = mkdtempSync(join(tmpdir(), 'dodici-recipes-'))
 const versions: string[] = []
-const server: { origin: string; close(): void } = { origin: '', close: () => {} }
+/** What each request asked for. */
+const paths: string[] = []
+const server: { origin: string; emulator: string; close(): void } = {
+  origin: '',
+  emulator: '',
+  close: () => {},
+}
 
 beforeAll(async () => {
   const { private: key, cert } = await toCertificate()
@@ -79,6 +107,7 @@ beforeAll(async () => {
     versions.push(request.httpVersion)
     response.setHeader('content-type', 'application/json')
     const path = String(request.url)
+    paths.push(path)
     if (path.endsWith('/chat/completions')) response.end(JSON.stringify(GPT_COMPLETION))
     else if (path.endsWith('/messages')) response.end(JSON.stringify(CLAUDE_MESSAGE))
     else request.pipe(response)
@@ -86,14 +115,32 @@ beforeAll(async () => {
   secure.listen(0, '127.0.0.1')
   await once(secure, 'listening')
   server.origin = `https://localhost:${(secure.address() as AddressInfo).port}`
-  server.close = () => secure.close()
-  const clients = GRPC_PACKAGES.map((name) => ({ name, from: 'test/interop/grpc-clients/node_modules' }))
-  for (const { name, from } of [...RECIPES, ...clients]) {
+  const plain = http2.createServer()
+  plain.on('stream', (stream: ServerHttp2Stream, headers) => {
+    versions.push('2.0')
+    paths.push(String(headers[':path']))
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+    stream.resume().on('end', () => stream.end(PUBLISHED))
+  })
+  plain.listen(0, '127.0.0.1')
+  await once(plain, 'listening')
+  server.emulator = `localhost:${(plain.address() as AddressInfo).port}`
+  server.close = () => {
+    secure.close()
+    plain.close()
+  }
+  const linked = [
+    ...RECIPES,
+    ...GRPC_PACKAGES.map((name) => ({ name, from: toModules('grpc-clients') })),
+    ...SERVICES.map(({ name, installed }) => ({ name, from: toModules(installed) })),
+  ]
+  for (const { name, from } of linked) {
     const link = join(folder, 'node_modules', name)
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(join(root, from, name), link)
   }
-  for (const file of ['apns.mjs', 'fcm.mjs', 'otlp.mjs'])
+  for (const file of ['apns.mjs', 'aws.mjs', 'fcm.mjs', 'otlp.mjs'])
     copyFileSync(join(root, 'examples/integrations', file), join(folder, file))
   // A token of Google's takes an account and a network.
   const auth = join(folder, 'node_modules/google-auth-library')
@@ -109,6 +156,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   versions.length = 0
+  paths.length = 0
 })
 
 afterAll(() => {
@@ -138,6 +186,11 @@ async function play(code: string): Promise<string> {
       OPENAI_BASE_URL: `${server.origin}/v1`,
       ANTHROPIC_API_KEY: 'key',
       ANTHROPIC_BASE_URL: server.origin,
+      AWS_ENDPOINT_URL: server.origin,
+      AWS_ACCESS_KEY_ID: 'id',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      PUBSUB_EMULATOR_HOST: server.emulator,
+      PUBSUB_PROJECT_ID: 'project',
     },
   })
   return stdout.trim()
@@ -157,6 +210,14 @@ describe.each(PUSHES)('$name', ({ copied, origin, given }) => {
     expect(recipe).toContain(origin)
     expect(await play(given + recipe.replaceAll(origin, server.origin))).toBe('')
     expect(versions).toEqual(['2.0'])
+  })
+})
+
+describe.each(SERVICES)('$name', ({ name, installed, path }) => {
+  it.skipIf(lacksPackages(installed))('goes over HTTP/2', async () => {
+    expect(await play(findRecipe(`from '${name}'`))).toBe('')
+    expect(versions).toEqual(['2.0'])
+    expect(paths).toEqual([path])
   })
 })
 

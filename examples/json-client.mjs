@@ -27,7 +27,7 @@ class JsonClient {
 
   /** @param {string | URL} origin */
   constructor(origin) {
-    this.#pool = new Pool(origin, { requestTimeout: 10_000 })
+    this.#pool = new Pool(origin, { requestTimeout: 30_000 })
     // Retries a 503, but no POST, because the server may have acted on it. Dodici itself retries what the server has certainly not
     // processed, after a GOAWAY or a refused stream, POSTs included.
     this.#dispatcher = this.#pool.compose(

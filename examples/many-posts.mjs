@@ -10,7 +10,7 @@
 import { Client, errors } from 'dodici'
 
 // One connection, with as many streams at once as the server allows. The other requests wait.
-const client = new Client(process.argv[2] ?? 'http://localhost:12080', { requestTimeout: 10_000 })
+const client = new Client(process.argv[2] ?? 'http://localhost:12080', { requestTimeout: 60_000 })
 
 /** @typedef {'delivered' | 'rejected' | 'not sent' | 'unknown'} Outcome */
 

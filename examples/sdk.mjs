@@ -34,7 +34,7 @@ class Shop {
 }
 
 // `h2c: true` is for this example's server, which has no TLS.
-const agent = new Agent({ requestTimeout: 5_000, h2c: true })
+const agent = new Agent({ requestTimeout: 30_000, h2c: true })
 
 const shop = new Shop({
   origin: process.argv[2] ?? 'http://localhost:12080',

@@ -6,9 +6,9 @@
 
 import type { Alarm, Clock } from '../core/clock.ts'
 
-/** The longest delay after the second failure in a row; there is none after the first. Milliseconds. */
+/** The longest delay after the second failure in a row, in milliseconds. There is none after the first. */
 const FIRST_DELAY = 100
-/** The longest delay of all: a server that can be reached again is reached within a second. Milliseconds. */
+/** The longest delay of all, in milliseconds: when a server can be reached again, a client notices within a second. */
 const LONGEST_DELAY = 1_000
 
 /**
@@ -23,7 +23,7 @@ export function toBackoffDelay(setbacks: number): number {
 
 /**
  * @param doublings how often the first delay is doubled
- * @returns from half of that time to all of it, in milliseconds
+ * @returns half of that time up to all of it, at random, in milliseconds
  */
 export function toJitteredDelay(doublings: number, first: number, longest: number): number {
   return (Math.min(first * 2 ** doublings, longest) * (1 + Math.random())) / 2
@@ -47,7 +47,7 @@ export class Backoff {
 
   /**
    * @param setbacks the number of failures in a row
-   * @param keepsAlive whether a call waits for the end of the delay, so that it keeps the process alive
+   * @param keepsAlive whether to keep the process alive, because a call waits for the end of the delay
    */
   start(setbacks: number, keepsAlive: boolean): void {
     const delay = toBackoffDelay(setbacks)
@@ -59,7 +59,7 @@ export class Backoff {
     this.#alarm.setRef(keepsAlive)
   }
 
-  /** Sets whether a call waits for the end of the delay, so that it keeps the process alive. */
+  /** Sets whether to keep the process alive, because a call waits for the end of the delay. */
   setRef(isNeeded: boolean): void {
     this.#alarm?.setRef(isNeeded)
   }

@@ -15,12 +15,11 @@ import { isForHttp1, toSessionNeed } from './session-need.ts'
 import type { SessionSet } from './session-set.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 
-/** How many loops that open streams may run, one inside another. */
+/** How many loops that open streams may be nested. */
 const MAX_DEPTH = 4
 
 /**
- * Gives calls that wait to sessions that have room for them, or to the fallback, and asks for a session when none has
- * room.
+ * Gives waiting calls to sessions with room for them, or to the fallback, and asks for a session when none has room.
  */
 export class CallPump {
   readonly #origin: Origin
@@ -28,7 +27,7 @@ export class CallPump {
   readonly #waiting: WaitingCalls
   readonly #sessions: SessionSet
   readonly #fallback: Fallback
-  /** How many loops that open streams are running, one inside another. */
+  /** How many loops that open streams are running, nested. */
   #depth = 0
   #isStopped = false
 
@@ -46,16 +45,16 @@ export class CallPump {
     this.#fallback = fallback
   }
 
-  /** Whether a loop is opening streams. It also finds the room that arises meanwhile. */
+  /** Whether a loop is opening streams. It also uses the room that appears meanwhile. */
   get isRunning(): boolean {
     return this.#depth > 0
   }
 
   /**
-   * Opens streams while there are calls and room for them. A handler that dispatches may call it again from inside.
+   * Opens streams while there are calls and room for them. A handler that dispatches may call it again, from inside.
    *
-   * @returns false when too many loops are running already, so that a handler that dispatches doesn't use up the stack:
-   * the running loops go on with the calls that are left
+   * @returns false when too many loops are running already, to keep a handler that dispatches from exhausting the
+   *   stack: the running loops continue with the remaining calls
    */
   run(): boolean {
     if (this.#depth >= MAX_DEPTH) return false
@@ -72,7 +71,7 @@ export class CallPump {
   }
 
   /**
-   * Opens a stream for a call that isn't queued. Only when no other call waits: otherwise it would overtake them.
+   * Opens a stream for a call that isn't queued. Call it only when no other call waits: this one would overtake them.
    *
    * @returns false when the call has to be queued: no session has room for it, or {@link run} wouldn't open it either
    */
@@ -115,17 +114,17 @@ export class CallPump {
         continue
       }
       queue.shift()
-      // In the context of its own caller: it is opened when the end of another call has made room, for example.
+      // In the context of the call's own caller: the end of another call may have led here, by making room.
       call.runInAsyncScope(this.#open, this, call, session)
     }
   }
 
-  /** Whether the call can be opened now, on the session that was picked for it or by the fallback. */
+  /** Whether the call can be opened now: on the session that was picked for it, or through the fallback. */
   #canTake(call: Call, session: Session | null): boolean {
     return this.#fallback.canTake || !this.#isForFallback(call, session)
   }
 
-  /** Whether the fallback is to serve a call that could have this session; null: it could have none. */
+  /** Whether the fallback has to serve a call that could use this session; null: no session suits it. */
   #isForFallback({ request }: Call, session: Session | null): boolean {
     if (session === null) return true
     return request.protocol !== null && !session.offersExtendedConnect
@@ -139,7 +138,7 @@ export class CallPump {
       const isHint = session === null && !isForHttp1(call)
       this.#fallback.open(call, call.failures.http1Required, isHint)
     } else {
-      // Back to its place in the queue: a call leaves the queue when it settles.
+      // Returns to its place in the queue, because a call leaves the queue when it settles.
       this.#waiting.add(call)
       const reason = session === null ? 'is used over HTTP/1.1' : "doesn't offer extended CONNECT (RFC 8441)"
       const { protocol } = call.request

@@ -44,7 +44,7 @@ import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 
-/** Holds calls in a queue, and gives the sessions the calls that they have room for. */
+/** Queues calls, and gives them to sessions with room. */
 export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly deadlines: Deadlines
   readonly onFlow = (): void => this.#sessions.updateRefs()
@@ -58,19 +58,19 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly #fallback: Fallback
   readonly #replayTerms: ReplayTerms
   readonly #pump: CallPump
-  /** Null: no dispatcher in front limits what is sent again. */
+  /** Null: no dispatcher in front limits how many calls are sent again. */
   #permit: RepeatPermit | null = null
-  /** Calls that have not settled, queued ones among them. */
+  /** The calls that haven't settled, queued or running. */
   #unsettled = 0
-  /** Calls of which a response has come, so far: replays and reconnects are free while that number grows. */
+  /** How many calls have got a response so far: replays and reconnects are free while that number grows. */
   #progress = 0
-  /** Calls dispatched so far. */
+  /** How many calls were dispatched so far. */
   #sequence = 0
   #needsDrain = false
   /** Whether the sessions were told that calls wait. */
   #isWaiting = false
   #isDestroyed = false
-  /** The error of `destroy()`; null: each call gets a ClientDestroyedError of its own. */
+  /** The argument of `destroy()`; null: each call gets its own ClientDestroyedError. */
   #destroyError: Error | null = null
   /** Resolves `whenIdle()`; null until it is called. */
   #onIdle: (() => void) | null = null
@@ -120,7 +120,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#unsettled - this.pending
   }
 
-  /** Whether it has no call, and no caller of `connectAhead()` waits. */
+  /** Whether it has no call, and `connectAhead()` has no waiting caller. */
   get isIdle(): boolean {
     return this.#unsettled === 0 && this.#connecting.size === 0
   }
@@ -138,7 +138,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#permit = permit
   }
 
-  /** What the fallback does now. */
+  /** What the fallback is doing now. */
   toHttp1Stats(): Http1Stats {
     const { connected, running } = this.#fallback
     return { connections: connected, running }
@@ -149,15 +149,15 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#sessions.toStats()
   }
 
-  /** How many sessions have closed, by the reason. */
+  /** How many sessions have closed, by reason. */
   toSessionEnds(): SessionEnds {
     return this.#sessions.toEnds()
   }
 
   /**
-   * Connects without a call. Settles once a peer's SETTINGS have come, or the origin turns out to speak HTTP/1.1.
+   * Connects without a call. Settles when a peer's SETTINGS have arrived, or the origin turns out to speak HTTP/1.1.
    *
-   * @returns what the origin speaks
+   * @returns the protocol that the origin speaks
    */
   connectAhead(): Promise<HttpProtocol> {
     if (this.#isDestroyed) return Promise.reject(this.#toDestroyError())
@@ -174,7 +174,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#tellWaiting()
   }
 
-  /** Makes a call of a request. False when it has to wait. */
+  /** Creates a call for a request. Returns false when the call has to wait. */
   add(options: DispatchOptions, handler: DispatchHandler): boolean {
     const request = new Request(options, this.#origin, this.#options)
     const call = new Call(request, this.#trace(request, handler), this, this.#sequence++)
@@ -191,7 +191,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** Opens a stream for a new call, or queues it. */
   #admit(call: Call): void {
-    // No call waits that it could overtake. Those that are queued while it is opened are served afterwards.
+    // The call can't overtake another one, because none waits. Calls queued while it is opened are served afterwards.
     if (this.#waiting.size === 0 && !this.#isDestroyed && this.#pump.openAtOnce(call)) {
       if (this.#waiting.size > 0 || this.#needsDrain || this.#isWaiting) this.#serveWaiting()
       return
@@ -202,7 +202,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#serveWaiting()
   }
 
-  /** Settles when no call is left. */
+  /** Resolves when no call is left. */
   whenIdle(): Promise<void> {
     this.#connecting.reject(() => new ClientClosedError())
     return new Promise((resolve) => {
@@ -212,7 +212,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   /**
-   * Fails the calls that are left, and ends the sessions; settles when the sessions are gone.
+   * Fails the remaining calls, and ends the sessions. Settles when the sessions are gone.
    *
    * @param isGraceful no call is left: the peers get time to close their sides
    */
@@ -227,10 +227,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return gone.then(noop)
   }
 
-  /** The fallback publishes the requests that it serves on undici's channels itself. */
+  /** The fallback itself publishes its requests on undici's channels. */
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
     if (!hasSubscribers()) return handler
-    // One that has to wait is sent later, in the async context of another request: its trace keeps the caller's.
+    // A request that has to wait is sent later, in another request's async context: its trace keeps the caller's.
     const isHttp1 = this.#memory.isHttp1Chosen && this.#fallback.canTake && this.#waiting.size === 0
     if (isHttp1 && !hasOwnSubscribers()) return handler
     const mayBeHttp2 = this.#memory.protocol !== 'http/1.1'
@@ -253,7 +253,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   onReplay(call: Call): void {
     if (!this.#waiting.delay(call)) {
       this.#waiting.add(call)
-      // A tick later: the session that has just released the call may be about to report that it drains.
+      // One tick later: the session that has just released the call may be about to report that it is draining.
       originalNextTick(serveLater, this)
     }
     const { trace } = call.request
@@ -264,7 +264,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #requeue(call: Call): void {
     this.#waiting.add(call)
     this.#serveWaiting()
-    // The call begins to wait for a connection only now. In its caller's context: subscribers may be told.
+    // Only now does the call begin to wait for a connection. In its caller's context, because subscribers may be
+    // called.
     call.runInAsyncScope(call.wait, call)
   }
 
@@ -291,7 +292,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#isForFallback(call) || this.isConnecting(call)
   }
 
-  /** Whether no session is to take a call, and the fallback will. */
+  /** Whether the fallback will take the call, because no session is allowed to. */
   #isForFallback(call: Call): boolean {
     return this.#fallback.isThere && this.#toNeed(call) === 'none'
   }
@@ -306,13 +307,14 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   onRoom(): void {
     if (this.#connecting.size > 0) this.#serveConnecting()
-    // A call that ends while it is being opened makes room at once. The loop that opens it uses that room.
+    // A call that ends while it is being opened makes room at once. The loop that opens it uses this room.
     const isWanted = this.#waiting.size > 0 || this.#needsDrain
     if (!this.#pump.isRunning && isWanted) this.#serveWaiting()
   }
 
   /**
-   * A connection attempt has failed. The dispatcher's `connectTimeout` doesn't fail calls that have one of their own.
+   * A connection attempt has failed. The dispatcher's `connectTimeout` doesn't fail calls with their own
+   * `connectTimeout`.
    */
   failWaiting(cause: Error): void {
     const isLate = cause instanceof ConnectTimeoutError
@@ -345,21 +347,21 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     )
   }
 
-  /** Opens streams for calls that wait. When none waits any more, tells the sessions and the dispatcher. */
+  /** Opens streams for waiting calls. Once no call waits, reports that to the sessions and to the dispatcher. */
   #serveWaiting(): void {
     if (!this.#pump.run()) return
     this.#tellWaiting()
     this.#announceDrain()
   }
 
-  /** Once no call waits, for whatever reason, a caller that got `false` from `add` may go on. */
+  /** Once no call waits, for whatever reason, a caller for whom `add` returned false may continue. */
   #announceDrain(): void {
     if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
     this.#needsDrain = false
     originalNextTick(drainLater, this.#events)
   }
 
-  /** Calls that wait keep the process alive. */
+  /** Waiting calls keep the process alive. */
   #tellWaiting(): void {
     const isWaiting = this.waiting() > 0
     if (isWaiting === this.#isWaiting) return

@@ -1,5 +1,5 @@
 /**
- * Callers that wait for a connection, and have no call for it yet.
+ * Callers that wait for a connection, without a call for it yet.
  *
  * @module
  */
@@ -11,7 +11,7 @@ interface Waiter {
   readonly reject: (error: Error) => void
 }
 
-/** They all get the same answer: what one connection has shown. */
+/** All of them get the same answer: the protocol that one connection has found. */
 export class ConnectWaiters {
   #waiters: Waiter[] = []
 

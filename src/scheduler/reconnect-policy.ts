@@ -1,5 +1,5 @@
 /**
- * When another connection to an origin may be opened after others have failed, and when there is no point in one.
+ * When another connection to an origin may be opened after others have failed, and when to give up.
  *
  * @module
  */
@@ -8,65 +8,65 @@ import type { Clock } from '../core/clock.ts'
 import { Backoff } from './backoff.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay.ts'
 
-/** What the policy needs to know of the calls for which connections are made. */
+/** What the policy needs to know about the calls that need connections. */
 export interface ReconnectDemand {
-  /** Calls of which a response has come, so far. While that number grows, setbacks aren't in a row. */
+  /** How many calls have got a response so far. While that number grows, setbacks don't count as consecutive. */
   readonly progress: number
-  /** Calls that wait for a stream: while there are any, the end of a back-off keeps the process alive. */
+  /** How many calls wait for a stream. If any do, the end of a back-off keeps the process alive. */
   waiting(): number
 }
 
-/** A session that takes no calls any more. */
+/** A session that takes no more calls. */
 export interface EndedSession {
-  /** Calls of which it has brought a final response's header. */
+  /** How many of its calls have got the header section of a final response. */
   readonly responded: number
 }
 
 /**
- * A setback is a connection that couldn't be made, or a session that ended without a response. The first one costs
- * nothing. From the second in a row on, the policy backs off: no session is opened meanwhile. After some sessions in a
- * row without a response it gives up on the calls that wait. A session with a response ends the row, and so does a
- * response by any other session.
+ * A setback is a connection attempt that failed, or a session that ended without a response. The first one costs
+ * nothing. From the second consecutive one on, the policy backs off: meanwhile no session is opened. After several
+ * consecutive sessions without a response, it gives up on the waiting calls. A session with a response resets the
+ * count, and so does a response on any other session.
  */
 export class ReconnectPolicy {
   readonly #demand: ReconnectDemand
   readonly #backoff: Backoff
-  /** Sessions that were counted already, or don't count. */
+  /** Sessions that have been counted already, or don't count. */
   readonly #judged = new WeakSet<EndedSession>()
-  /** Setbacks in a row. */
+  /** Consecutive setbacks. */
   #setbacks = 0
   /** `progress` at the last setback. */
   #progressAtSetback = 0
-  /** Sessions among the setbacks, since the last session with a response, or since the policy gave up. */
+  /** Sessions among the setbacks since the last session with a response, or since the policy gave up. */
   #fruitless = 0
 
-  /** @param onOver called when a back-off is over: calls that wait may need a session */
+  /** @param onOver called when a back-off is over: waiting calls may need a session */
   constructor(clock: Clock, demand: ReconnectDemand, onOver: () => void) {
     this.#demand = demand
     this.#backoff = new Backoff(clock, onOver)
   }
 
-  /** Whether a session may be opened now: no back-off is under way. */
+  /** Whether a session may be opened now, because no back-off is running. */
   get mayConnect(): boolean {
     return !this.#backoff.isWaiting
   }
 
-  /** A connection could not be made. */
+  /** A connection attempt has failed. */
   recordFailedConnection(): void {
     this.#recordSetback()
   }
 
-  /** A session ends because the client wants it to: that is neither a setback nor a success. */
+  /** A session ends because the client wants it to: neither a setback nor a success. */
   exempt(session: EndedSession): void {
     this.#judged.add(session)
   }
 
   /**
-   * A session has ended, or takes no calls any more. It counts once, however often it is told of: a server that accepts
+   * A session has ended, or takes no more calls. It counts once, however often it is reported: a server that accepts
    * connections and drops them without a response must not be dialled for ever.
    *
    * @param isServed whether another session takes calls: then the waiting calls need not fail
-   * @returns whether to give up: the calls that wait have to fail. The row begins anew then.
+   * @returns whether to give up: the waiting calls have to fail. The count restarts then.
    */
   recordEnd(session: EndedSession, isServed: boolean): boolean {
     if (this.#judged.has(session)) return false
@@ -84,12 +84,12 @@ export class ReconnectPolicy {
     return true
   }
 
-  /** Whether calls wait may have changed. */
+  /** The number of waiting calls may have become, or stopped being, zero. */
   updateRef(): void {
     this.#backoff.setRef(this.#demand.waiting() > 0)
   }
 
-  /** No further session is wanted. */
+  /** No more sessions are needed. */
   stop(): void {
     this.#backoff.stop()
   }

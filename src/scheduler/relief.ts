@@ -1,5 +1,5 @@
 /**
- * Replaces a session that is full of streams whose callers have given them up.
+ * Replaces a session that is full of streams that their callers have cancelled.
  *
  * @module
  */
@@ -9,31 +9,32 @@ import { originalNextTick } from '../core/original-timers.ts'
 import type { Session } from '../session/session.ts'
 
 /**
- * The least time between the starts of two reliefs: if the server is at fault, new sessions don't help. Milliseconds.
+ * The least time between the starts of two reliefs, in milliseconds: if the server is at fault, new sessions don't
+ * help.
  */
 const INTERVAL = 2_000
 
-/** The sessions that were replaced and may be open at once: each lives as long as its longest stream. */
+/** How many replaced sessions may be open at once: each lives as long as its longest stream. */
 const MAX_RETIRED = 8
 
 /**
- * Relieves the sessions of an origin, one after the other: `crowded → retired → closed`. The crowded session goes on
- * serving until its successor's SETTINGS have come. So nothing is worse than before if the successor can't connect, or
- * never hears from the server.
+ * Relieves an origin's sessions, one after the other: `crowded → retired → closed`. The crowded session continues to
+ * serve until its successor's SETTINGS have arrived. So nothing gets worse if the successor can't connect, or never
+ * hears from the server.
  */
 export class Relief {
   readonly #clock: Clock
   readonly #onDue: () => void
-  /** The session to be replaced; null unless its successor is connecting. */
+  /** The session to replace; null unless its successor is connecting. */
   #crowded: Session | null = null
   /** The session that will take its calls; null together with `#crowded`. */
   #successor: Session | null = null
-  /** The sessions that were replaced and aren't closed yet. */
+  /** The replaced sessions that aren't closed yet. */
   readonly #retired = new Set<Session>()
-  /** When the last relief began. Milliseconds of the clock; -Infinity before the first. */
+  /** When the last relief began, in the clock's milliseconds; -Infinity before the first. */
   #begunAt = Number.NEGATIVE_INFINITY
 
-  /** @param onDue called in a later tick when a call was given to a session that needs a successor */
+  /** @param onDue called in a later tick when a session that needs a successor was given a call */
   constructor(clock: Clock, onDue: () => void) {
     this.#clock = clock
     this.#onDue = onDue
@@ -44,12 +45,12 @@ export class Relief {
     return this.#successor !== null
   }
 
-  /** Whether a session is the successor of a crowded one, whose calls it doesn't take over yet. */
+  /** Whether a session is the successor of a crowded one, and hasn't taken over its calls yet. */
   isPending(session: Session): boolean {
     return session === this.#successor
   }
 
-  /** The first of these sessions that needs a successor and may have one now; null for none. */
+  /** The first of these sessions that needs a successor and may get one now; null for none. */
   find(sessions: Iterable<Session>): Session | null {
     for (const session of sessions) if (this.#isDue(session)) return session
     return null
@@ -57,7 +58,7 @@ export class Relief {
 
   /** A call is being given to a session. */
   onLoad(session: Session): void {
-    // In a later tick: a subscriber that hears of a new session may end this very call.
+    // In a later tick: a subscriber that is told about a new session may end this very call.
     if (this.#isDue(session)) originalNextTick(this.#onDue)
   }
 
@@ -67,7 +68,11 @@ export class Relief {
     this.#begunAt = this.#clock.now()
   }
 
-  /** A session may have room. @returns the session that has to be retired now; null for none */
+  /**
+   * A session may have room.
+   *
+   * @returns the session to retire now; null for none
+   */
   onRoom(session: Session): Session | null {
     if (session !== this.#successor || !session.isSettled) return null
     const crowded = this.#crowded

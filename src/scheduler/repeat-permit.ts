@@ -1,10 +1,10 @@
 /**
- * The budget of a dispatcher in front for what is sent twice.
+ * The retry budget of a dispatcher in front.
  *
  * @module
  */
 
-/** The scheduler asks for it before it sends a call again that a server may have acted on. */
+/** Before the scheduler resends a call that a server may have acted on, it asks for permission. */
 export interface RepeatPermit {
   /** Whether that is allowed now. If so, the call is sent again. */
   mayRepeat(): boolean

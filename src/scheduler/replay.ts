@@ -12,47 +12,47 @@ import type { DodiciError } from '../errors/errors.ts'
 import { SocketError, StreamError } from '../errors/errors.ts'
 import type { Request } from '../request/request.ts'
 
-/** How many attempts in a row may end unprocessed while no other call of the client completes. */
+/** How many consecutive attempts may end unprocessed while no other call of the client completes. */
 export const MAX_FRUITLESS_ATTEMPTS = 4
 
-/** How often one call may be refused in all, whatever happens to other calls. */
+/** How often one call may be refused in total, whatever happens to other calls. */
 export const MAX_REFUSALS = 8
 
 /**
- * What is decided about a call whose attempt has failed. It is sent again
+ * The decision about a call whose attempt has failed. It is sent again
  *
- * - `unprocessed`: never sent, REFUSED_STREAM, or above the last stream id of a GOAWAY (RFC 9113 §8.7). Unlimited while
- *   the client makes progress, and bounded otherwise; refusals are always bounded
+ * - `unprocessed`: never sent, REFUSED_STREAM, or above a GOAWAY's last stream id (RFC 9113 §8.7). Unlimited while the
+ *   client makes progress, bounded otherwise; refusals are always bounded
  * - `safe` (RFC 9110 §9.2.2): once
- * - `http/1.1` (RFC 9113 §7): if there is a fallback for that
+ * - `http/1.1` (RFC 9113 §7): if there is a fallback for it
  * - `misdirected` (RFC 9110 §15.5.20): once
  */
 export interface Replay {
   /** Null: the call must not be sent again. */
   readonly reason: RetryReason | null
-  /** The new notes on the call. They say when it may be sent again, too. */
+  /** The call's new notes, which also say when it may be sent again. */
   readonly failures: FailureNotes
 }
 
-/** The part of a call that the decision depends on. */
+/** The part of a call that matters for the decision. */
 export interface FailedCall {
   readonly request: Pick<Request, 'body' | 'idempotent' | 'isTunnel'>
   readonly failures: FailureNotes
-  /** Null when no part of a response has come. */
+  /** Null if no part of a response has arrived. */
   readonly rawHeaders: readonly string[] | null
 }
 
-/** The part of the scheduler that the decision depends on. */
+/** The part of the scheduler that matters for the decision. */
 export interface ReplayTerms {
-  /** The option of this name. */
+  /** The option with this name. */
   readonly replaySafe: boolean
   readonly hasFallback: boolean
 }
 
 /**
  * @param error null: the response was 421
- * @param attempt null for one that is over already
- * @param progress calls of which the scheduler has got a response so far
+ * @param attempt null if it is over already
+ * @param progress how many calls have got a response from the scheduler so far
  */
 export function toReplay(
   call: FailedCall,
@@ -70,7 +70,7 @@ export function toReplay(
   }
   const counted = count(failures, error, progress, attempt?.isLeftOut === true)
   const reason = toReason(call, error, counted, terms)
-  // A failure that leads to the fallback isn't counted: it can't happen again and again.
+  // A failure that leads to the fallback isn't counted, because it can't happen repeatedly.
   if (reason === 'http/1.1') return { reason, failures: { ...failures, http1Required: error, setbacks: 0 } }
   return { reason, failures: reason === 'safe' ? { ...counted, wasRepeated: true } : counted }
 }
@@ -78,20 +78,21 @@ export function toReplay(
 /**
  * Counts one more failed attempt.
  *
- * A server may retire each connection after a few requests, before it has responded to any. It makes progress all the
- * same. So an attempt that a GOAWAY left out isn't fruitless while the connection goes on with calls that it covers.
- * That is bounded too: a covered call isn't sent again, unless the server takes its acceptance back; then it counts.
+ * A server may retire each connection after a few requests, before it has responded to any of them, and still make
+ * progress. So an attempt that a GOAWAY left out isn't fruitless while the connection continues with calls that the
+ * GOAWAY covers. That is bounded, too: a covered call isn't sent again unless the server takes its acceptance back;
+ * then it counts.
  */
 function count(before: FailureNotes, error: DodiciError, progress: number, isLeftOut: boolean): FailureNotes {
   const inRow = before.progressMark === progress ? before.fruitless : 0
-  // The peer has refused this very stream, as opposed to all streams above a GOAWAY of the same code.
+  // The peer refused this very stream, as opposed to all streams above the last id of a GOAWAY with the same code.
   const isRefusal = error instanceof StreamError && error.http2ErrorCode === ErrorCode.REFUSED_STREAM
   const refusals = isRefusal ? before.refusals + 1 : before.refusals
   const fruitless = isLeftOut ? inRow : inRow + 1
   return { ...before, fruitless, refusals, progressMark: progress, setbacks: isRefusal ? refusals : 0 }
 }
 
-/** @param counted with the failed attempt */
+/** @param counted the notes, with the failed attempt counted */
 function toReason(
   { request, rawHeaders }: FailedCall,
   error: DodiciError,
@@ -101,13 +102,13 @@ function toReason(
   if (request.body.isSpent) return null
   const isSafe = replaySafe && request.idempotent && !request.isTunnel
   if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) {
-    // A stream error says that the request wasn't processed. A connection error may come when some requests have been.
+    // A stream error says that the request wasn't processed. A connection error may arrive after some were processed.
     const isUnprocessed = error instanceof StreamError || error.processed === 'no'
     return hasFallback && (isUnprocessed || isSafe) ? 'http/1.1' : null
   }
   if (error.processed === 'no')
     return fruitless < MAX_FRUITLESS_ATTEMPTS && refusals < MAX_REFUSALS ? 'unprocessed' : null
-  // The whole session was lost, as opposed to this stream alone, before some of a response came.
+  // The whole session was lost, as opposed to this stream alone, before any part of a response arrived.
   const isLost = error instanceof SocketError && rawHeaders === null
   return isLost && isSafe && !wasRepeated ? 'safe' : null
 }

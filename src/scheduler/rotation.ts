@@ -1,5 +1,5 @@
 /**
- * Replaces sessions that have reached their age, or that come near the number of requests that they may have.
+ * Replaces sessions that have reached their maximum age, or are close to their maximum number of requests.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import type { SessionOptions } from '../options/session-options.ts'
 import type { Session } from '../session/session.ts'
 import { toJitteredDelay } from './backoff.ts'
 
-/** Why this class replaces a session: an `OpenReason` of its successor, and an `EndReason` of its own. */
+/** Why a session is replaced: its successor's `OpenReason`, and its own `EndReason`. */
 export type RotationReason = 'age' | 'requests'
 
-/** The set of the sessions. */
+/** The set of sessions. */
 export interface RotationOwner {
   /**
-   * Opens a session that is to take the place of another one, and tells of it by {@link Rotation.begin}.
+   * Opens a session that is to replace another one, and reports it with {@link Rotation.begin}.
    *
    * @returns false when none may be opened now
    */
@@ -28,30 +28,30 @@ export interface RotationOwner {
   onAdmitted(successor: Session): void
 }
 
-/** By how much an age is shorter at most, by chance: sessions that were opened together are replaced at other times. */
+/** The largest part of an age that is cut off at random, so that sessions opened together aren't replaced together. */
 const JITTER = 0.1
 
-/** A session that has had no call for so long needs no successor. Milliseconds. */
+/** A session without a call for so long needs no successor. In milliseconds. */
 const LONGEST_PAUSE = 5_000
 
-/** How long after a successor that couldn't be had the next one is tried at most, at first and later. Milliseconds. */
+/** The longest wait for the next try after a successor couldn't be opened, at first and later, in milliseconds. */
 const FIRST_DELAY = 1_000
 const LONGEST_DELAY = 60_000
 
 /**
- * The least time between the end of a session that was replaced and the start of the next one's successor: the server
- * has noticed the end by then, as a rule. Milliseconds.
+ * The least time between the end of a replaced session and the start of the next one's successor, in milliseconds. By
+ * then, the server has usually noticed the end.
  */
 const GAP = 100
 
 /**
  * - `serving`: it is young, and has requests left
- * - `due`: it is to be replaced, and goes on serving until its successor is ready
+ * - `due`: it has to be replaced, and continues to serve until its successor is ready
  * - `retired`: it gets no more calls, and may finish its streams until its grace period is over
  */
 type Stage = 'serving' | 'due' | 'retired'
 
-/** What is known of one session's age: one deadline for both its age and its grace period. */
+/** One session's age: one deadline serves both its age and its grace period. */
 class AgingSession implements Timed {
   deadline = Number.POSITIVE_INFINITY
   listIndex = -1
@@ -71,47 +71,47 @@ class AgingSession implements Timed {
 }
 
 /**
- * Replaces one session at a time: `serving → due → retired → closed`. The session that is to be replaced serves until
- * the SETTINGS have come on its successor. So nothing is worse than before if the successor can't connect, or never
- * hears from the server.
+ * Replaces one session at a time: `serving → due → retired → closed`. The old session serves until its successor's
+ * SETTINGS have arrived. So nothing gets worse if the successor can't connect, or never hears from the server.
  *
- * While a session that was replaced has streams, no other one is replaced for its age, so that there is at most one
- * session beside those that may be open. One that has used up its requests can serve nothing, and can't wait for that.
+ * While a replaced session still has streams, no other session is replaced because of its age, so there is at most one
+ * session beyond those that are allowed. A session that has used up its requests can't serve anything, so it doesn't
+ * wait for that.
  */
 export class Rotation {
   readonly #owner: RotationOwner
   readonly #clock: Clock
   readonly #deadlines: Deadlines
-  /** Milliseconds; 0: any age. */
+  /** In milliseconds; 0: any age. */
   readonly #maxAge: number
   /** 0: any number. */
   readonly #maxRequests: number
-  /** With so many requests a session is due. */
+  /** After so many requests, a session is due. */
   readonly #dueRequests: number
-  /** Milliseconds; 0: for ever. */
+  /** In milliseconds; 0: for ever. */
   readonly #gracePeriod: number
   readonly #longestPause: number
   readonly #aging = new Map<Session, AgingSession>()
-  /** Those that are due, in the order in which they have become it. */
+  /** The sessions that are due, in the order in which they became due. */
   readonly #due = new Set<AgingSession>()
-  /** Those that are retired, and not closed yet. */
+  /** The retired sessions that aren't closed yet. */
   readonly #retired = new Set<AgingSession>()
-  /** The one of the due that has a successor; null unless that one is being opened. */
+  /** The due session that has a successor; null unless that successor is being opened. */
   #replaced: AgingSession | null = null
   /** Null together with `#replaced`. */
   #successor: Session | null = null
-  /** Those that are connected, and whose SETTINGS have not come yet. */
+  /** The connected sessions whose SETTINGS haven't arrived yet. */
   readonly #unsettled = new Set<Session>()
-  /** Successors in a row that couldn't be had, with no session that has settled since. */
+  /** How many consecutive successors couldn't be opened, with no session settled since. */
   #failures = 0
-  /** When a session that was replaced has closed last. Milliseconds of the clock; -Infinity before the first. */
+  /** When a replaced session closed last, in the clock's milliseconds; -Infinity before the first. */
   #closedAt = Number.NEGATIVE_INFINITY
-  /** Rings when the next successor may be tried; null while that may be at once. */
+  /** Fires when the next successor may be tried; null if that is possible at once. */
   #rest: Alarm | null = null
   #isStopped = false
   readonly #onDeadline = (aging: AgingSession): void => this.#onTime(aging)
 
-  /** Null when no session of these options is ever replaced. */
+  /** Null when sessions with these options are never replaced. */
   static of(
     owner: RotationOwner,
     options: SessionOptions,
@@ -141,12 +141,12 @@ export class Rotation {
     return this.#successor !== null
   }
 
-  /** Whether a session gets no calls yet: it is a successor whose SETTINGS have not come. */
+  /** Whether a session gets no calls yet, because it is a successor whose SETTINGS haven't arrived. */
   isPending(session: Session): boolean {
     return session === this.#successor
   }
 
-  /** A session is connected: its age has begun. One that several origins share may be older. */
+  /** A session is connected: its age begins to count. One that several origins share may be older. */
   onReady(session: Session): void {
     const aging = new AgingSession(session, this.#onDeadline)
     this.#aging.set(session, aging)
@@ -161,11 +161,11 @@ export class Rotation {
   onLoad(session: Session): void {
     const { requests } = session
     if (requests !== this.#dueRequests && requests !== this.#maxRequests) return
-    // In a later tick: the stream of this very call isn't open yet, and a subscriber may end it.
+    // In a later tick: the stream for this very call isn't open yet, and a subscriber may end it.
     if (requests > 0) originalNextTick(countLater, this, session)
   }
 
-  /** The successor of a session is about to connect. */
+  /** A session's successor is about to connect. */
   begin(replaced: Session, successor: Session): void {
     this.#replaced = this.#aging.get(replaced) ?? null
     this.#successor = successor
@@ -174,7 +174,7 @@ export class Rotation {
   /** A session may have room. If it is a successor that can take over, it does. */
   onRoom(session: Session): void {
     const isSuccessor = session === this.#successor
-    // A server that allows no streams for now is asked for none: the session before it goes on.
+    // A server that allows no streams for now isn't asked for any: the old session continues.
     if (isSuccessor && session.canTake('settled') !== 'yes') return
     if (this.#unsettled.size > 0 && session.isSettled && this.#unsettled.delete(session)) this.#endRest()
     if (!isSuccessor) return
@@ -196,7 +196,7 @@ export class Rotation {
     if (aging === undefined) return
     if (aging.stage !== 'retired') this.#remove(aging)
     if (aging !== this.#replaced) return
-    // Its successor is a session like any other now.
+    // Its successor is now a session like any other.
     this.#admit()
     // In a later tick: the owner doesn't know yet whether it has to back off.
     originalNextTick(advanceLater, this)
@@ -211,9 +211,9 @@ export class Rotation {
   }
 
   /**
-   * No session is replaced any more. May be called a second time, with `isGraceful` false.
+   * No more sessions are replaced. May be called a second time, with `isGraceful` false.
    *
-   * @param isGraceful the sessions may finish their streams: those that were replaced within their grace periods
+   * @param isGraceful the sessions may finish their streams, replaced ones within their grace periods
    */
   stop(isGraceful: boolean): void {
     this.#isStopped = true
@@ -246,7 +246,7 @@ export class Rotation {
     this.#advance()
   }
 
-  /** Replaces the next session that is due, if one may be replaced now. */
+  /** Replaces the next session that is due, if that is allowed now. */
   #advance(): void {
     const isBackingOff = this.#rest !== null && this.#failures > 0
     if (this.#isStopped || this.#successor !== null || isBackingOff) return
@@ -256,7 +256,7 @@ export class Rotation {
     if (next !== null && !this.#owner.openSuccessor(next.session, next.reason)) this.#retryLater()
   }
 
-  /** One whose last requests are being used up: calls would wait for what is behind it. */
+  /** A session whose last requests are being used up: the calls behind them would have to wait. */
   #findUrgent(): AgingSession | null {
     for (const aging of this.#due) if (aging.reason === 'requests') return aging
     return null
@@ -271,7 +271,7 @@ export class Rotation {
     return null
   }
 
-  /** While no connection can be made, an idle session is worth keeping. */
+  /** While no connection can be opened, an idle session is worth keeping. */
   #isIdle({ idleAt }: Session, now: number): boolean {
     return this.#failures === 0 && now - idleAt >= this.#longestPause
   }
@@ -302,7 +302,7 @@ export class Rotation {
     this.#failures++
   }
 
-  /** A session has settled: connections can be made again. */
+  /** A session has settled: connections work again. */
   #endRest(): void {
     if (this.#failures === 0) return
     this.#failures = 0

@@ -1,12 +1,12 @@
 /**
- * The sessions that have room, in the order of their load.
+ * The sessions with room, ordered by load.
  *
  * @module
  */
 
-/** What the heap needs of a session. */
+/** What the heap needs to know about a session. */
 export interface Loaded {
-  /** Its place in the heap, -1 outside. Written by the heap only. */
+  /** Its place in the heap, -1 outside. Only the heap writes it. */
   heapIndex: number
   /** The older session has the lower id. */
   readonly id: number
@@ -14,14 +14,14 @@ export interface Loaded {
 }
 
 /**
- * Whether `a` comes first: the less loaded one or, with equal load, the older one. So sessions that were opened for a
- * peak become idle after it.
+ * Whether `a` comes first: the less loaded session or, with equal load, the older one. So sessions that were opened for
+ * a peak become idle after it.
  */
 function isBefore(a: Loaded, b: Loaded): boolean {
   return a.streams < b.streams || (a.streams === b.streams && a.id < b.id)
 }
 
-/** A binary heap: reading the first costs O(1); adding, removing and a change of load cost O(log n). */
+/** A binary heap: reading the first item costs O(1); adding, removing and updating one cost O(log n). */
 export class SessionHeap<T extends Loaded> {
   readonly #items: T[] = []
 
@@ -41,7 +41,7 @@ export class SessionHeap<T extends Loaded> {
     this.#down(item)
   }
 
-  /** Removes a session; a no-op for one that isn't in the heap. */
+  /** Removes a session; does nothing if it isn't in the heap. */
   delete(item: T): void {
     const index = item.heapIndex
     if (index === -1) return
@@ -75,7 +75,7 @@ export class SessionHeap<T extends Loaded> {
     }
   }
 
-  /** The lesser of the items at `index` and `index + 1`; null behind the end. */
+  /** The smaller of the items at `index` and `index + 1`; null beyond the end. */
   #toLesser(index: number): T | null {
     const left = this.#items[index]
     const right = this.#items[index + 1]

@@ -1,5 +1,5 @@
 /**
- * The sessions of one origin: which session takes the next call, and when another one is opened.
+ * One origin's sessions: which of them takes the next call, and when another one is opened.
  *
  * @module
  */
@@ -35,34 +35,34 @@ import { SessionHeap } from './session-heap.ts'
 export interface SessionSetOwner extends ReconnectDemand {
   /** A session may have room, or a session may have to be opened. */
   onRoom(): void
-  /** No connection could be made: calls that no other session will serve must fail. */
+  /** No connection could be opened: calls that no other session will serve must fail. */
   failWaiting(cause: Error): void
   /**
-   * A session has ended before its peer's SETTINGS came, and no other one takes calls.
+   * A session ended before its peer's SETTINGS arrived, and no other session takes calls.
    *
-   * @param cause null: none was told
+   * @param cause null: none was reported
    */
   failConnecting(cause: Error | null): void
-  /** `sessions` sessions in a row ended without a response: no further one is opened for the waiting calls. */
+  /** `sessions` consecutive sessions ended without a response: no more are opened for the waiting calls. */
   failFruitless(sessions: number, cause: Error | null): void
 }
 
-/** Opens sessions while calls wait and all others are full, and replaces what is lost. */
+/** Opens sessions while calls wait and all others are full, and replaces lost ones. */
 export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   readonly #context: SessionContext
   readonly #toSession: SessionFactory
   readonly #owner: SessionSetOwner
   readonly #events: ConnectionEvents
   readonly #connections: number
-  /** Sessions with room, as far as they have reported. */
+  /** The sessions with room, according to their last report. */
   readonly #heap = new SessionHeap<Session>()
   /** Every session that isn't closed, the oldest first. */
   readonly #all = new Set<Session>()
-  /** Those of them that are connecting or take calls. */
+  /** The sessions that are connecting or take calls. */
   readonly #usable = new Set<Session>()
   readonly #reconnects: ReconnectPolicy
   readonly #relief: Relief
-  /** Null when a session may get any age, and have any number of requests. */
+  /** Null if sessions may reach any age and any number of requests. */
   readonly #rotation: Rotation | null
   readonly #ended: SessionEnds = {
     ...{ age: 0, requests: 0, idle: 0, crowded: 0, goaway: 0, shut: 0, misdirected: 0 },
@@ -70,9 +70,9 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
   /** The session that was opened last; null before the first, and once it has closed. */
   #newest: Session | null = null
-  /** Sessions opened so far. */
+  /** How many sessions have been opened so far. */
   #opened = 0
-  /** A session was lost with calls left, and none was opened since. */
+  /** A session was lost while calls remained, and none has been opened since. */
   #isReplacing = false
   #isDestroyed = false
   /** Resolves `destroy()`; null until it is called. */
@@ -104,7 +104,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     this.#rotation = Rotation.of(this, options.session, clock, deadlines)
   }
 
-  /** How many take calls. */
+  /** How many sessions take calls. */
   get ready(): number {
     let ready = 0
     for (const session of this.#usable) if (session.state.name === 'ready') ready++
@@ -117,13 +117,13 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return false
   }
 
-  /** Whether a session is there whose peer has sent SETTINGS, and that needs no PING first. It may be full. */
+  /** Whether there is a session whose peer has sent SETTINGS, and which needs no PING first. It may be full. */
   get isConnected(): boolean {
     for (const session of this.#usable) if (session.isSettled && isUp(session)) return true
     return false
   }
 
-  /** Whether a call with such a need waits for the first SETTINGS of a connection. */
+  /** Whether a call with this need waits for a connection's first SETTINGS. */
   awaitsSettings(need: SessionNeed | 'none'): boolean {
     if (need !== 'settled' && need !== 'settled-or-idle') return false
     for (const session of this.#usable) if (session.isSettled) return false
@@ -135,12 +135,12 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return [...this.#all].map((session) => session.toStats())
   }
 
-  /** How many sessions have closed, by the reason. */
+  /** How many sessions have closed, by reason. */
   toEnds(): SessionEnds {
     return { ...this.#ended }
   }
 
-  /** A session that has room for a call with such a need, or null. The least loaded one, where any will do. */
+  /** A session with room for a call with this need, or null. The least loaded one, if any session will do. */
   pick(need: SessionNeed | 'none'): Session | null {
     if (need === 'none') return null
     const first = this.#pickLeastLoaded()
@@ -162,16 +162,16 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return least
   }
 
-  /** Whether a session takes calls, though none with a body, and no session with room can send one. */
+  /** Whether there are sessions that take calls, but no session with room can send a body. */
   get isShut(): boolean {
     let isShut = false
     for (const session of this.#usable) if (session.isShut()) isShut = true
     return isShut && this.#pickForUpload() === null
   }
 
-  /** The load of a session has changed. */
+  /** A session's load has changed. */
   update(session: Session): void {
-    // The only session of the heap keeps its place, whatever its load. `pick()` asks it for room anyway.
+    // The heap's only session keeps its place, whatever its load. `pick()` asks it for room anyway.
     if (this.#heap.size === 1 && this.#heap.first === session) return
     if (session.canTake('any') === 'yes' && this.#rotation?.isPending(session) !== true)
       this.#heap.set(session)
@@ -179,8 +179,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /**
-   * A session was lost under a call that is replayed once only: the others must be verified by a PING before they take
-   * it.
+   * A session was lost under a call that is replayed only once: other sessions must be verified with a PING before they
+   * take it.
    */
   requireVerification(): void {
     for (const session of this.#usable) {
@@ -189,14 +189,20 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     }
   }
 
-  /** Calls wait, and no session has room for them. @param need of the first of them */
+  /**
+   * Calls wait, and no session has room for them.
+   *
+   * @param need the first call's need
+   */
   grow(need: SessionNeed = 'any'): void {
     if (this.#usable.size > 0 && this.#mustWait(need)) return
     if (this.#hasPlace) this.#open(this.#toReason(), null)
     else this.#relieve()
   }
 
-  /** Whether `connections` allows another session. A successor has the place of the session that it is to replace. */
+  /**
+   * Whether `connections` allows another session. A successor counts together with the session that it will replace.
+   */
   get #hasPlace(): boolean {
     const isReplacing = this.#rotation?.isReplacing === true || this.#relief.isRelieving
     const successors = isReplacing ? 1 : 0
@@ -204,7 +210,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /**
-   * While new calls come, a session may be full of cancelled streams that wait for their reset: then another session
+   * While new calls arrive, a session may be full of cancelled streams that wait for their reset: then another session
    * takes its calls.
    */
   #relieve(): void {
@@ -244,8 +250,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /**
-   * @param onMade is told of the session that takes another one's calls, before it connects; null for any other session
-   * @returns whether one may be opened now
+   * @param onMade called with a session that will take another one's calls, before it connects; null for other sessions
+   * @returns whether a session may be opened now
    */
   #open(reason: OpenReason, onMade: ((session: Session) => void) | null): boolean {
     const mayConnect = this.#reconnects.mayConnect && !this.#isDestroyed
@@ -253,7 +259,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return mayConnect
   }
 
-  /** @param socket over which HTTP/2 was chosen; null: the session connects */
+  /** @param socket a socket that has negotiated HTTP/2; null: the session connects */
   #add(reason: OpenReason, onMade: ((session: Session) => void) | null, socket: Socket | null): void {
     const session = this.#toSession(this.#context, ++this.#opened, reason)
     this.#newest = session
@@ -264,15 +270,15 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     session.start(socket)
   }
 
-  /** Whether calls wait has changed: calls that wait keep the process alive. */
+  /** The number of waiting calls has become, or stopped being, zero: waiting calls keep the process alive. */
   updateRefs(): void {
     for (const session of this.#all) session.updateRef()
     this.#reconnects.updateRef()
   }
 
   /**
-   * Ends all sessions; settles when they are gone. May be called a second time, with `isGraceful` false, to end the
-   * sessions that a graceful end has left.
+   * Ends all sessions, and settles when they are gone. May be called a second time, with `isGraceful` false, to end the
+   * sessions that remain after a graceful end.
    *
    * @param isGraceful no call is left: the peers get time to close their sides
    */
@@ -343,7 +349,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
     this.#ended[session.endedFor ?? 'lost']++
-    // A closed one keeps what had come of its peer: up to a header block of 1 MiB.
+    // A closed session keeps what had arrived from its peer: up to a header block of 1 MiB.
     if (session === this.#newest) this.#newest = null
     this.#relief.onClosed(session)
     this.#rotation?.onClosed(session)
@@ -383,9 +389,10 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   }
 
   /**
-   * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told
-   * its limit. With a limit of 0 a peer asks for no streams at all: no further connection is opened to get around it.
-   * No call waits for the SETTINGS of a session that is to replace another one: without it, one would be opened.
+   * Whether there will be room without another session: one is connecting or being verified, or its peer hasn't sent
+   * its limit. A peer whose limit is 0 wants no streams at all: no other connection is opened to get around that. No
+   * call waits for the SETTINGS of a session that will replace another one: without the replacement, a session would be
+   * opened.
    */
   #mustWait(need: SessionNeed): boolean {
     // The usual case, whatever the number of sessions.
@@ -400,18 +407,18 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
           break
         case 'stale':
           session.verify()
-          // A session with streams may wait long for its PING: too long for calls that another session could serve.
+          // A session with streams may wait long for its PING, too long for calls that another session could serve.
           if (session.streams === 0 && !this.#isUnsure(session)) mustWait = true
           break
         default:
-          // Also one that has room, though not for this call, and one that is about to tell that it drains.
+          // Also a session that has room, but not for this call, and one that is about to report that it is draining.
           if (!this.#isUnsure(session)) mustWait = true
       }
     }
     return mustWait
   }
 
-  /** Whether a session is to replace another one, and its SETTINGS have not come: perhaps they never will. */
+  /** Whether a session is to replace another one, and its SETTINGS haven't arrived: perhaps they never will. */
   #isUnsure(session: Session): boolean {
     const isSuccessor = this.#rotation?.isPending(session) === true || this.#relief.isPending(session)
     return isSuccessor && !session.isSettled
@@ -428,13 +435,17 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     return this.#isReplacing ? 'replacement' : 'cold'
   }
 
-  /** The connection of a session is gone without a notice: another session may take its place. */
+  /** A session's connection is gone without notice: another session may take its place. */
   #replaceLost(session: Session): void {
     session.destroyIfLost()
     if (this.#exclude(session)) this.#isReplacing = this.waiting() > 0
   }
 
-  /** The session takes no more calls. False when it took none before. */
+  /**
+   * The session takes no more calls.
+   *
+   * @returns false if it took none before
+   */
   #exclude(session: Session): boolean {
     this.#heap.delete(session)
     this.#relief.onExcluded(session)

@@ -1,5 +1,5 @@
 /**
- * The calls of one origin that have no stream.
+ * One origin's calls without a stream.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import { PendingQueue } from '../core/pending-queue.ts'
 import { toBackoffDelay } from './backoff.ts'
 import { isForHttp1 } from './session-need.ts'
 
-/** What one call waits for is no reason to hold up calls that need a session, or none. */
+/** Keeps calls apart by what they wait for: none holds up calls that need another session, or none. */
 export class WaitingCalls {
   /** Calls that need no session, whatever the origin speaks. */
   readonly fallback = new PendingQueue<Call>()
-  /** All other calls: among them the order of dispatch is kept. */
+  /** All other calls, in the order of dispatch. */
   readonly ordinary = new PendingQueue<Call>()
-  /** Ordinary calls with bodies, while no session can send any: the calls behind them don't need what they wait for. */
+  /** Ordinary calls with bodies while no session can send any: the calls behind them don't need what they wait for. */
   readonly #uploads = new Set<Call>()
   /**
-   * Calls that were refused, and wait before they enter their queue again. Each waits by itself: one refusal is no
-   * reason to delay the others.
+   * Refused calls that wait before they enter their queue again. Each waits separately: one refusal is no reason to
+   * delay other calls.
    */
   readonly #delays = new Map<Call, Delay>()
   readonly #deadlines: Deadlines
   readonly #onOver: (call: Call) => void
 
-  /** @param onOver called when a call's delay is over; the call has left then */
+  /** @param onOver called when a call's delay is over; the call has been removed by then */
   constructor(clock: Clock, onOver: (call: Call) => void) {
     // The delays keep the process alive: there may be no socket while the calls wait.
     this.#deadlines = new Deadlines(clock, true)
@@ -39,7 +39,7 @@ export class WaitingCalls {
     return this.fallback.size + this.ordinary.size + this.#uploads.size
   }
 
-  /** The number of all calls here. */
+  /** The number of all calls in here. */
   get total(): number {
     return this.size + this.#delays.size
   }
@@ -53,20 +53,24 @@ export class WaitingCalls {
     return this.#uploads.size > 0
   }
 
-  /** No session can send the body of the first ordinary call: it steps aside. */
+  /** No session can send the first ordinary call's body: the call steps aside. */
   setAside(): void {
     const call = this.ordinary.shift()
     if (call !== null) this.#uploads.add(call)
   }
 
-  /** The calls that have stepped aside return to their places. */
+  /** Returns the calls that stepped aside to their places. */
   bringBack(): void {
     const calls = [...this.#uploads]
     this.#uploads.clear()
     for (const call of calls) this.ordinary.add(call)
   }
 
-  /** Delays a call by what its notes say. @returns false when the delay is 0: then the call isn't kept */
+  /**
+   * Delays a call, as its notes say.
+   *
+   * @returns false if the delay is 0: then the call isn't kept
+   */
   delay(call: Call): boolean {
     const delay = toBackoffDelay(call.failures.setbacks)
     if (delay === 0) return false
@@ -86,7 +90,7 @@ export class WaitingCalls {
     if (!this.#clearDelay(call) && !this.#uploads.delete(call)) this.#queueOf(call).remove(call)
   }
 
-  /** A list of all calls here, which go on waiting. */
+  /** All calls in here as a list. They continue to wait. */
   toArray(): Call[] {
     const calls: Call[] = []
     for (const queue of [this.fallback, this.ordinary])
@@ -94,13 +98,13 @@ export class WaitingCalls {
     return [...calls, ...this.#uploads, ...this.#delays.keys()]
   }
 
-  /** The delay of a call is over. */
+  /** A call's delay is over. */
   onDelayOver(call: Call): void {
     this.#clearDelay(call)
     this.#onOver(call)
   }
 
-  /** @returns false for a call that isn't delayed */
+  /** @returns false if the call isn't delayed */
   #clearDelay(call: Call): boolean {
     const entry = this.#delays.get(call)
     if (entry === undefined) return false
@@ -115,7 +119,7 @@ export class WaitingCalls {
   }
 }
 
-/** The delay of one call. */
+/** One call's delay. */
 class Delay implements Timed {
   deadline = Number.POSITIVE_INFINITY
   listIndex = -1

@@ -1,5 +1,5 @@
 /**
- * The body of a request, as the fallback dispatcher reads it.
+ * A request's body, as the fallback dispatcher reads it.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import type { StreamBody } from '../../request/body-source.ts'
 import { toChunk } from '../../request/chunk-source.ts'
 
 /**
- * Stands between the dispatcher and the source: a dispatcher that stops reading destroys the relay, and the source is
- * left to its call. The source is opened when the relay is first read: an attempt that finds no connection leaves it
- * untouched.
+ * Stands between the dispatcher and the source: a dispatcher that stops reading destroys the relay, but the source
+ * still belongs to its call. The source is opened on the relay's first read, so an attempt that finds no connection
+ * doesn't touch it.
  */
 export class BodyRelay extends Readable {
   readonly #body: StreamBody
-  /** Null before it was opened. */
+  /** Null until it is opened. */
   #source: Readable | null = null
   readonly #onData = (chunk: unknown): void => this.#receive(chunk)
   readonly #onEnd = (): void => void this.push(null)
 
   constructor(body: StreamBody) {
-    // A piece at a time: the source reads ahead as far as its own buffer goes.
+    // One piece at a time: the source reads ahead as far as its own buffer allows.
     super({ objectMode: true, highWaterMark: 1 })
     this.#body = body
   }
@@ -37,7 +37,7 @@ export class BodyRelay extends Readable {
     if (source !== null) {
       source.off('data', this.#onData)
       source.off('end', this.#onEnd)
-      // Without a listener it would go on.
+      // Without a listener, it would continue.
       source.pause()
     }
     callback(error)
@@ -52,7 +52,7 @@ export class BodyRelay extends Readable {
     }
     this.#source.on('data', this.#onData)
     this.#source.on('end', this.#onEnd)
-    // The code that made the source may have paused it.
+    // The code that created the source may have paused it.
     this.#source.resume()
   }
 

@@ -21,13 +21,13 @@ import { listenTo } from './fallback-events.ts'
 import type { FallbackRoute, RouteOptions } from './own-fallback.ts'
 import { OwnFallback } from './own-fallback.ts'
 
-/** Each route has an Agent. Its connections are made by the same code as those of sessions. */
+/** Each route has an Agent. Its connections come from the same code as the sessions' connections. */
 export class BuiltinFallback extends OwnFallback {
   readonly #options: ResolvedClientOptions
   readonly #clock: Clock
   /**
-   * The class of Node's global dispatcher when this fallback was made: a Dodici dispatcher may replace it later. Null
-   * when none was found then.
+   * The class of Node's global dispatcher when this fallback was created: a Dodici dispatcher may replace it later.
+   * Null if none was found then.
    */
   readonly #seen: BuiltinAgentClass | null
 
@@ -43,7 +43,7 @@ export class BuiltinFallback extends OwnFallback {
   }
 }
 
-/** One Agent, made on first use. */
+/** One Agent, created when it is first used. */
 class BuiltinRoute implements FallbackRoute {
   readonly #route: RouteOptions
   readonly #options: ResolvedClientOptions
@@ -64,18 +64,18 @@ class BuiltinRoute implements FallbackRoute {
     this.#seen = seen
   }
 
-  /** @throws NotSupportedError when no Agent can be made that connects as the sessions do; ClientDestroyedError */
+  /** @throws NotSupportedError when no Agent can be created that connects as the sessions do; ClientDestroyedError */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     if (this.#isDestroyed) throw new ClientDestroyedError()
     this.#agent ??= this.#make()
     const { hostname, scheme } = toOrigin(options.origin)
-    // Always given for TLS, also for an address: undici would take the name from a `host` field.
+    // Always set for TLS, even for an address: undici would take the name from a `host` field.
     const servername =
       scheme === 'https' ? (options.servername ?? toConnectName(this.#options, hostname)) : undefined
     return this.#agent.dispatch({ ...options, servername }, handler)
   }
 
-  /** Settles when its connections are gone. */
+  /** Settles when the Agent's connections are gone. */
   async destroy(error: Error | null): Promise<void> {
     if (this.#isDestroyed) return
     this.#isDestroyed = true
@@ -116,16 +116,17 @@ class BuiltinRoute implements FallbackRoute {
 }
 
 /**
- * The limit as undici's Agent takes it. Undefined: any number.
+ * The limit for undici's Agent. Undefined: any number.
  *
- * None with `clientTtl`: for 1 the Agent would make a Client, which doesn't know that option, and in a Pool of undici 7
- * a request waits for ever if the last connection that it may have is too old. The scheduler has the limit anyway.
+ * Also undefined with `clientTtl`: with a limit of 1, the Agent would create a Client, which doesn't know that option,
+ * and in undici 7's Pool, a request waits for ever if the last connection that the limit allows is too old. The
+ * scheduler applies the limit anyway.
  */
 function toBuiltinConnections(connections: number, clientTtl: number): number | undefined {
   return connections === Number.POSITIVE_INFINITY || clientTtl > 0 ? undefined : connections
 }
 
-/** A Pool of undici that knows `clientTtl` notes on each target when it was connected. */
+/** An undici Pool that supports `clientTtl` notes on each target when it was connected. */
 function checkTtl(targets: readonly object[], name: ResolvedClientOptions['ageOption']): void {
   if (targets.some((target) => 'ttl' in target)) return
   const why = 'the built-in undici, which serves HTTP/1.1, is too old for it'
@@ -133,7 +134,7 @@ function checkTtl(targets: readonly object[], name: ResolvedClientOptions['ageOp
   warnOnce(name, DISPATCHER_OPTIONS, `${where}: ${why}`)
 }
 
-/** The server name of connections to a host, where no request names another one. */
+/** The server name for connections to a host, for requests that don't name another one. */
 function toConnectName({ connect }: Pick<ResolvedClientOptions, 'connect'>, hostname: string): string {
   return (typeof connect === 'function' ? undefined : connect.servername) ?? hostname
 }

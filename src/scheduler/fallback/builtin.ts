@@ -1,5 +1,5 @@
 /**
- * The dispatcher that is built into Node, and the two places where fetch looks for one.
+ * The dispatcher that is built into Node, and the two slots where fetch looks for one.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 
 /**
- * The two symbols of the global dispatcher. Node's own undici and every copy from npm agree on them. `legacy` is read
- * by undici 6 and 7 (Node 20, 22 and 24), `native` by undici 8 (Node 26).
+ * The two symbols for the global dispatcher. Node's own undici and every copy from npm agree on them. undici 6 and 7
+ * (Node 20, 22 and 24) read `legacy`, undici 8 (Node 26) reads `native`.
  */
 export const SLOTS = Object.freeze({
   legacy: Symbol.for('undici.globalDispatcher.1'),
   native: Symbol.for('undici.globalDispatcher.2'),
 })
 
-/** The class of the last Agent that was seen in the slots; null before the first. */
+/** The class of the last Agent that was seen in the slots; null if none was. */
 let lastSeen: BuiltinAgentClass | null = null
 
 /** The part of undici's Agent that Dodici needs. */
@@ -28,20 +28,19 @@ export interface BuiltinAgent extends FallbackDispatcher {
   destroy(error: Error | null): Promise<void>
 }
 
-/** The class of an undici Agent. */
+/** The class of undici's Agents. */
 export type BuiltinAgentClass = new (options: object) => BuiltinAgent
 
 /**
- * What tells undici's Agent from other dispatchers: it can be made anew from options alone, and reaches any origin
- * without a proxy. Classes have other names once a bundler has renamed or minified them. The descriptions of symbols
- * stay.
+ * The traits that distinguish undici's Agent from other dispatchers: it can be created anew from options alone, and it
+ * reaches any origin without a proxy. Bundlers and minifiers rename classes, but keep the descriptions of symbols.
  */
 const TRAITS = {
-  /** Each Agent has these properties. */
+  /** Every Agent has these properties. */
   own: ['options', 'factory', 'clients'],
-  /** A Pool of any kind, which has those as well, has these. */
+  /** Pools of any kind have these properties, too, in addition to an Agent's. */
   ofPools: ['queue', 'url'],
-  /** The class of an Agent has these methods. A caller's class that extends it doesn't. */
+  /** An Agent's class has these methods. A caller's subclass doesn't have them itself. */
   ofClass: ['running', 'dispatch', 'close', 'destroy'],
 } as const
 
@@ -50,12 +49,15 @@ export function readSlots(): { legacy: unknown; native: unknown } {
   return { legacy: Reflect.get(globalThis, SLOTS.legacy), native: Reflect.get(globalThis, SLOTS.native) }
 }
 
-/** Makes Node load its own undici, which then fills empty slots. Reading `fetch` wouldn't load it. */
+/** Makes Node load its own undici, which then fills empty slots. Reading `fetch` doesn't load it. */
 export function loadBuiltin(): void {
   Reflect.get(globalThis, 'Headers')
 }
 
-/** The class of the Agent in the slots now; null for none. It is kept: later another dispatcher may be there. */
+/**
+ * The class of the Agent in the slots now; null for none. It is remembered, because another dispatcher may replace the
+ * Agent later.
+ */
 export function peekBuiltinClass(): BuiltinAgentClass | null {
   const { legacy, native } = readSlots()
   const present = toAgentClass(native) ?? toAgentClass(legacy)
@@ -65,9 +67,9 @@ export function peekBuiltinClass(): BuiltinAgentClass | null {
 
 /**
  * The class of Node's own Agent. If Node hasn't loaded its undici yet and a foreign dispatcher is in the slots, that
- * one is taken out while Node loads its undici, and put back afterwards.
+ * one is taken out while Node loads its undici, and then put back.
  *
- * @returns null when Node has loaded its undici after the slot was filled: then Node has never made an Agent
+ * @returns null if Node loaded its undici after the slot was filled: then Node has never created an Agent
  */
 export function findBuiltinClass(): BuiltinAgentClass | null {
   const kept = readInstallation()?.agentClass ?? null
@@ -88,10 +90,10 @@ export function findBuiltinClass(): BuiltinAgentClass | null {
 /** The dispatcher that `install()` has put into the slots, and the dispatchers that were there before. */
 export interface Installation {
   readonly dispatcher: FallbackDispatcher
-  /** Undefined when the slot was empty. */
+  /** Undefined if the slot was empty. */
   readonly legacy: unknown
   readonly native: unknown
-  /** The class of Node's own Agent; null when it wasn't found. */
+  /** The class of Node's own Agent; null if it wasn't found. */
   readonly agentClass: BuiltinAgentClass | null
 }
 
@@ -115,8 +117,8 @@ export function writeInstallation(installation: Installation | undefined): void 
 }
 
 /**
- * The class of a dispatcher, or of its inner Agent: undici's EnvHttpProxyAgent, ProxyAgent and MockAgent have one
- * behind a symbol.
+ * The class of a dispatcher, or of its inner Agent: undici's EnvHttpProxyAgent, ProxyAgent and MockAgent keep one under
+ * a symbol.
  */
 function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
   if (typeof dispatcher !== 'object' || dispatcher === null) return null
@@ -131,9 +133,9 @@ function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
 }
 
 /**
- * The class of an undici Agent; null for anything else. `instanceof` doesn't recognise undici's classes, since each
- * copy of undici has its own. Dodici's have no symbols like these. A caller's class that extends an undici class counts
- * as that class.
+ * The class of an undici Agent; null for anything else. `instanceof` doesn't recognise undici's classes, because each
+ * copy of undici has its own. Dodici's classes have no such symbols. A caller's class that extends an undici class
+ * counts as that class.
  */
 function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
   const own = toDescriptions(dispatcher)
@@ -152,5 +154,5 @@ function toDescriptions(object: object): Set<string | undefined> {
   return new Set(Object.getOwnPropertySymbols(object).map(({ description }) => description))
 }
 
-// Reading the slots loads nothing.
+// This loads nothing: it only reads the slots.
 peekBuiltinClass()

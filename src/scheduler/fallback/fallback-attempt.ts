@@ -1,5 +1,5 @@
 /**
- * One attempt of a call by the fallback dispatcher, which serves the requests that HTTP/2 can't.
+ * One attempt at a call by the fallback dispatcher, which serves the requests that HTTP/2 can't.
  *
  * @module
  */
@@ -36,26 +36,26 @@ import { BodyRelay } from './body-relay.ts'
 /**
  * - `waiting`: the dispatcher hasn't reported that it has begun
  * - `sending`: the dispatcher has begun to send the request
- * - `responded`: the header of the final response has come
- * - `done`: the call has heard the end of the attempt, or has given the attempt up
+ * - `responded`: the final response's header section has arrived
+ * - `done`: the call knows that the attempt has ended, or has given it up
  */
 type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
 
-/** The largest piece in which a body in memory is handed over. Bytes. */
+/** The largest piece in which a body in memory is passed on, in bytes. */
 const SLICE = 65_536
 
-/** The connections of the fallback have no numbers. */
+/** The fallback's connections have no numbers. */
 const HTTP1: Carrier = Object.freeze({ protocol: 'http/1.1', id: null, transport: null })
 
-/** The owner of the attempts that aren't done. */
+/** Has the attempts that aren't done. */
 export interface FallbackOwner {
   /** The dispatcher has a connection for the attempt, or the attempt is done. Called once. */
   onAttemptBegun(): void
   /**
-   * Whether an attempt that hasn't begun has failed because its connection speaks HTTP/2 alone, or has chosen that:
-   * then the call may be sent by it.
+   * Whether an attempt that hasn't begun has failed because its connection speaks only HTTP/2, or has negotiated it:
+   * then the call may be sent over HTTP/2.
    *
-   * @param isHint whether HTTP/2 would serve the call as well
+   * @param isHint whether HTTP/2 could serve the call, too
    */
   isOfHttp2(error: Error, isHint: boolean): boolean
   onAttemptDone(attempt: FallbackAttempt): void
@@ -77,16 +77,16 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   readonly #isHint: boolean
   readonly #call: Call
   #state: FallbackState = 'waiting'
-  /** Null before it was opened. */
+  /** Null until it is opened. */
   #body: SendableBody | null = null
-  /** The dispatcher reads the body from it; null before it was opened, and for a body that is no stream. */
+  /** The dispatcher reads the body from it; null until it is opened, and for a body that isn't a stream. */
   #relay: BodyRelay | null = null
   /** Null until the dispatcher has begun. */
   #controller: DispatchController | null = null
 
   /**
    * @param servername the server name for TLS; null: the dispatcher chooses it
-   * @param isHint whether HTTP/2 would serve the call as well, if the origin spoke it
+   * @param isHint whether HTTP/2 could serve the call, too, if the origin spoke it
    */
   constructor(
     owner: FallbackOwner,
@@ -102,14 +102,14 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#call = call
   }
 
-  /** Whether this is an attempt of that fallback, or of a call that itself is such an attempt. */
+  /** Whether the attempt belongs to that fallback, or to a call that is itself such an attempt. */
   isWithin(owner: FallbackOwner): boolean {
     if (this.#owner === owner) return true
     const { outer } = this.#call
     return outer instanceof FallbackAttempt && outer.isWithin(owner)
   }
 
-  /** The sequence number of its call, in the order of dispatch. */
+  /** Its call's sequence number, in the order of dispatch. */
   get sequence(): number {
     return this.#call.sequence
   }
@@ -159,7 +159,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#controller?.resume()
   }
 
-  /** A no-op: the body doesn't wait for a 100 (Continue) of HTTP/1.1. */
+  /** Does nothing: over HTTP/1.1, the body doesn't wait for a 100 (Continue). */
   proceed(): void {
     this.#call.sent(null)
   }
@@ -170,15 +170,18 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#controller?.abort(this.#call.reason ?? undefined)
   }
 
-  /** Ends the call on behalf of its dispatcher. */
+  /** Ends the call, called by its fallback. */
   fail(error: Error): void {
     this.#call.fail(error)
   }
 
-  /** A no-op: the connections are the dispatcher's. It closes the HTTP/1.1 connection of a cancelled request anyway. */
+  /**
+   * Does nothing: the connections belong to the dispatcher, which closes a cancelled request's HTTP/1.1 connection
+   * anyway.
+   */
   closeConnection(): void {}
 
-  /** A no-op: HTTP/1.1 has no such frame. */
+  /** Does nothing: HTTP/1.1 has no such frame. */
   reprioritize(): void {}
 
   onRequestStart(controller: DispatchController): void {
@@ -193,7 +196,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     if (connection !== null) request.trace?.sent(connection)
     // Its subscribers may have ended the call.
     if (this.#isDone) return
-    // Bytes are handed over at once. undici 7 doesn't report how many of them it has sent.
+    // Bytes are passed on at once. undici 7 doesn't report how many of them it has sent.
     if (this.#body?.kind === 'none') this.#call.tellSent()
     else if (this.#body?.kind === 'bytes' && this.#body.length <= SLICE) {
       this.#call.sent(this.#body.bytes)
@@ -215,7 +218,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
-    // The undici of Node 20 gives an empty chunk when it is resumed at the end of what it has read.
+    // Node 20's undici passes an empty chunk when it is resumed at the end of what it has read.
     if (this.#state === 'done' || chunk.length === 0) return
     this.#call.data(chunk)
     if (this.#call.paused) controller.pause()
@@ -248,7 +251,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     // undici reports every response to CONNECT as a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
       this.#call.respond(statusCode, toHeaderObject(raw), raw)
-      // After a 421 the request may be sent once more.
+      // After a 421, the request may be sent once more.
       if (this.#call.state === 'receiving') {
         this.#call.fail(
           new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
@@ -284,8 +287,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
 }
 
 /**
- * Runs the listeners of a socket in the context of its taker: the socket may have been opened for another call. The
- * method of its prototype is overridden, and hidden as that is.
+ * Runs a socket's listeners in the context of the caller that takes it: the socket may have been opened for another
+ * call. It overrides the prototype's method, and is as hidden as that one.
  */
 function emitInContext(socket: Duplex, context: CallerContext): void {
   const { emit } = socket
@@ -294,7 +297,7 @@ function emitInContext(socket: Duplex, context: CallerContext): void {
   Object.defineProperty(socket, 'emit', { value, configurable: true, writable: true })
 }
 
-/** The request as undici 6, 7 and 8 take it. The call has its own time limits. */
+/** The request as undici 6, 7 and 8 expect it. The call has its own time limits. */
 function toFallbackOptions(
   call: Call,
   wire: WireHeaders,
@@ -330,7 +333,7 @@ function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += SLICE) yield bytes.subarray(from, from + SLICE)
 }
 
-/** Has each piece made in the context of the caller, in whatever context the dispatcher asks for it. */
+/** Produces each piece in the caller's context, whatever context the dispatcher asks for it in. */
 class CallerPieces implements AsyncIterableIterator<Buffer> {
   readonly #pieces: AsyncGenerator<Buffer>
   readonly #context: CallerContext
@@ -357,7 +360,7 @@ class CallerPieces implements AsyncIterableIterator<Buffer> {
   }
 }
 
-/** Reports to the call how much of its body was read: not every dispatcher does. */
+/** Reports to the call how much of its body was read, because not every dispatcher does. */
 async function* watchUpload(
   call: Call,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -370,7 +373,7 @@ async function* watchUpload(
     }
     call.uploaded()
   } catch (thrown) {
-    // The response was complete before, or the call has failed: the rest of the body isn't read.
+    // The response had been complete, or the call has failed: the rest of the body isn't read.
     if (call.state !== 'settled') throw thrown
   }
 }
@@ -379,14 +382,14 @@ function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** Fields that mean nothing on an HTTP/1.1 connection, or that dispatchers for HTTP/1.1 refuse to send. */
+/** Fields that mean nothing on an HTTP/1.1 connection, or that HTTP/1.1 dispatchers refuse to send. */
 const NOT_IN_HTTP1: ReadonlySet<string> = new Set(['te', 'expect'])
 
 function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
   const authority = getField(wire, ':authority')
   const fields: string[] = []
-  // Sent only when it isn't the origin's own: undici uses it as the server name, too. A proxy that speaks TLS isn't
-  // the host that the path names, and ignores the field (RFC 9112 §3.2.2).
+  // Sent only if it differs from the origin's: undici uses it as the server name, too. A proxy that speaks TLS isn't
+  // the host in the path, and ignores the field (RFC 9112 §3.2.2).
   const isOfProxy =
     request.host === null && !request.path.startsWith('/') && request.origin.scheme === 'https'
   if (authority !== request.origin.authority && authority !== undefined && !request.isConnect && !isOfProxy)
@@ -399,7 +402,7 @@ function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
     if (name === 'cookie') cookies.push(value)
     else if (!name.startsWith(':') && !NOT_IN_HTTP1.has(name)) fields.push(name, value)
   }
-  // RFC 9113 §8.2.3: outside of HTTP/2 the cookies must be in one field.
+  // RFC 9113 §8.2.3: outside HTTP/2, all cookies must be in one field.
   if (cookies.length > 0) fields.push('cookie', cookies.join('; '))
   if (request.spellings !== null) respell(fields, request.spellings)
   return fields

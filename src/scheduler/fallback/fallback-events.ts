@@ -1,5 +1,5 @@
 /**
- * The events of the connections that a fallback of Dodici makes to one origin.
+ * The events of the connections that one of Dodici's fallbacks opens to one origin.
  *
  * @module
  */
@@ -7,23 +7,23 @@
 import type { ConnectionEvents } from '../connection-events.ts'
 import type { BuiltinAgent } from './builtin.ts'
 
-/** The events of connections alone: `drain` is the scheduler's own. */
+/** Only the events of connections: `drain` belongs to the scheduler. */
 export type FallbackListener = Omit<ConnectionEvents, 'onDrain'>
 
 /** undici's arguments: the origin, and the dispatchers from the outermost to the one that has the connection. */
 type Targets = readonly object[]
 
 /**
- * Tells a listener of the HTTP/1.1 connections of an Agent.
+ * Reports an Agent's HTTP/1.1 connections to a listener.
  *
- * @param isHidden whether a failed connection is none for the caller: it goes on as an HTTP/2 session
+ * @param isHidden whether to hide a failed connection from the caller: it continues as an HTTP/2 session
  */
 export function listenTo(
   agent: BuiltinAgent,
   listener: FallbackListener,
   isHidden: (error: Error) => boolean,
 ): void {
-  /** undici's dispatchers that have a connection: the listener hears of its end, too. */
+  /** undici's dispatchers that have a connection: its end is reported, too. */
   const connected = new WeakSet<object>()
   agent.on('connect', (_url: URL, targets: Targets) => {
     const connection = targets.at(-1)

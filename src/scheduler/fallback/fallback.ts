@@ -1,5 +1,5 @@
 /**
- * The fallback of one origin: it serves the requests that HTTP/2 can't.
+ * One origin's fallback, which serves the requests that HTTP/2 can't.
  *
  * @module
  */
@@ -25,23 +25,23 @@ import type { FallbackListener } from './fallback-events.ts'
 import type { FallbackRoute } from './own-fallback.ts'
 import { OwnFallback } from './own-fallback.ts'
 
-/** The caller's dispatcher, or one of the kind that is built into Node, which Dodici makes and ends itself. */
+/** The caller's dispatcher, or one of the kind that is built into Node, which Dodici creates and ends itself. */
 export class Fallback implements FallbackOwner, FallbackListener {
-  /** Where connections of either protocol change hands; null with a dispatcher of the caller's, or none. */
+  /** Where HTTP/1.1 and HTTP/2 hand connections to each other; null with a caller's dispatcher, or none. */
   readonly exchange: SocketExchange | null
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly #dispatcher: FallbackDispatcher | null
   readonly #own: OwnFallback | null
-  /** What this origin has of it; null when the dispatcher is the caller's. */
+  /** This origin's route through it; null if the dispatcher is the caller's. */
   readonly #route: FallbackRoute | null
-  /** How many attempts there may be; Infinity for any number. */
+  /** How many attempts are allowed; Infinity for any number. */
   readonly #places: number
   readonly #connect: ResolvedClientOptions['connect']
   readonly #memory: OriginMemory
   readonly #events: ConnectionEvents
-  /** How many connections of Dodici's own fallback serve the origin. */
+  /** How many of the connections that Dodici's own fallback has opened serve the origin. */
   #connected = 0
-  /** What has ended the attempts that were left at the end. Null: there was none, or the end hasn't come. */
+  /** The error that ended the remaining attempts. Null: there were none, or the end hasn't come. */
   #endError: Error | null = null
   readonly #onRoom: () => void
   readonly #attempts = new UnorderedList<FallbackAttempt>()
@@ -53,8 +53,8 @@ export class Fallback implements FallbackOwner, FallbackListener {
   #freeing = 0
 
   /**
-   * @param connections how many connections of HTTP/1.1 there may be; Infinity for any number
-   * @param onRoom called when the place of an attempt is free
+   * @param connections how many HTTP/1.1 connections are allowed; Infinity for any number
+   * @param onRoom called when an attempt's place is free
    */
   constructor(
     options: ResolvedClientOptions,
@@ -74,11 +74,11 @@ export class Fallback implements FallbackOwner, FallbackListener {
     this.exchange = this.#own === null ? null : new SocketExchange(clock)
     this.#route = this.#own?.open({ connections, exchange: this.exchange, events: this }) ?? null
     this.#dispatcher = this.#route ?? fallback ?? null
-    // A dispatcher of the caller's has limits of its own, and a queue behind them.
+    // A caller's dispatcher has its own limits, and a queue behind them.
     this.#places = this.#own === null ? Number.POSITIVE_INFINITY : connections * Math.max(http1.pipelining, 1)
   }
 
-  /** How many HTTP/1.1 connections there are to the origin: those of a fallback of the caller's aren't known. */
+  /** How many HTTP/1.1 connections to the origin are open. A caller's fallback doesn't tell. */
   get connected(): number {
     return this.#connected
   }
@@ -107,7 +107,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
     return this.#dispatcher !== null
   }
 
-  /** Whether a further call has a place, where there is a fallback. */
+  /** Whether there is a place for another call, provided that there is a fallback. */
   get canTake(): boolean {
     return this.#attempts.size + this.#freeing < this.#places
   }
@@ -118,10 +118,10 @@ export class Fallback implements FallbackOwner, FallbackListener {
   }
 
   /**
-   * Sends the request of a call. The call hears of everything that follows, also of a failure.
+   * Sends a call's request. The call is told everything that follows, including a failure.
    *
-   * @param error the failure of the last attempt; null when there was none
-   * @param isHint whether HTTP/2 would serve the call as well, if the origin spoke it
+   * @param error the last attempt's failure; null if there was none
+   * @param isHint whether HTTP/2 could serve the call, too, if the origin spoke it
    */
   open(call: Call, error: DodiciError | null, isHint: boolean): void {
     if (this.#dispatcher === null) return
@@ -138,7 +138,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
     attempt.open()
   }
 
-  /** Tells subscribers and the log that requests are served over HTTP/1.1, and why: once for each reason. */
+  /** Tells subscribers and the log that requests are served over HTTP/1.1, and why, once for each reason. */
   #tell({ request }: Call, required: DodiciError | null): void {
     const memory = this.#memory
     const { http1Reason } = memory
@@ -151,10 +151,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
     sessionLog?.(`fallback ${origin}: HTTP/1.1, ${reason}`)
   }
 
-  /**
-   * Null: the fallback chooses the name. For a Client or a Pool it is the name of its connections, whatever the request
-   * names.
-   */
+  /** Null: the fallback chooses the name. A Client or Pool uses its connections' name, whatever the request names. */
   #toServername({ request }: Call): string | null {
     return typeof this.#connect === 'function' ? request.servername : (this.#connect.servername ?? null)
   }
@@ -177,13 +174,13 @@ export class Fallback implements FallbackOwner, FallbackListener {
     originalNextTick(waitForTurn, this)
   }
 
-  /** undici has had a turn of the event loop since the response has ended: only then does it use a connection again. */
+  /** undici has had one turn of the event loop since the response ended: only then does it reuse a connection. */
   static freePlace(fallback: Fallback): void {
     fallback.#freeing--
     fallback.#onRoom()
   }
 
-  /** Fails the calls that are left, and settles when Dodici's own connections are gone. */
+  /** Fails the remaining calls, and settles when Dodici's own connections are gone. */
   async destroy(error: Error | null): Promise<void> {
     this.exchange?.close()
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
@@ -194,7 +191,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   }
 }
 
-/** A tick later: undici begins to wait for its turn behind the callback that the attempt has heard. */
+/** One tick later: undici begins to wait for its turn after the callback that the attempt has received. */
 function waitForTurn(fallback: Fallback): void {
   originalSetImmediate(Fallback.freePlace, fallback)
 }

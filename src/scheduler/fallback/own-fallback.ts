@@ -1,5 +1,5 @@
 /**
- * A fallback that Dodici makes itself.
+ * A fallback that Dodici creates itself.
  *
  * @module
  */
@@ -12,40 +12,40 @@ import { ClientDestroyedError } from '../../errors/errors.ts'
 import type { SocketExchange } from '../../session/connect/socket-exchange.ts'
 import type { FallbackListener } from './fallback-events.ts'
 
-/** The connections of one origin's calls: no other origin, and no other server name, shares them. */
+/** The connections for one origin's calls, not shared with any other origin or server name. */
 export interface FallbackRoute extends FallbackDispatcher {
   /** Settles when its connections are gone. */
   destroy(error: Error | null): Promise<void>
 }
 
-/** What a route has to obey. */
+/** The conditions for one route. */
 export interface RouteOptions {
-  /** How many connections there may be; Infinity for any number. */
+  /** How many connections are allowed; Infinity for any number. */
   readonly connections: number
-  /** Of the origin's sessions; null where connections don't change hands. */
+  /** The exchange of the origin's sessions; null if connections don't change hands. */
   readonly exchange: SocketExchange | null
-  /** Hears of the connections; null where they are none of the origin's, or of no known one. */
+  /** Is told about the connections; null if they don't belong to the origin, or to none that is known. */
   readonly events: FallbackListener | null
 }
 
-/** For requests that come by no scheduler: a `factory` of the caller's may send them. */
+/** For requests without a scheduler: a caller's `factory` may send them. */
 const ANY: RouteOptions = { connections: Number.POSITIVE_INFINITY, exchange: null, events: null }
 
-/** Makes routes, all with the options of one dispatcher. Their connections are made by our own code. */
+/** Creates routes, all with one dispatcher's options. Dodici's own code opens their connections. */
 export abstract class OwnFallback implements FallbackDispatcher {
   readonly #routes = new Set<FallbackRoute>()
-  /** The route of {@link dispatch}; null before its first request. */
+  /** The route for {@link dispatch}; null before its first request. */
   #common: FallbackRoute | null = null
   #isDestroyed = false
 
-  /** A route. {@link open} makes it, and {@link close} ends it. */
+  /** Creates a route. Called by {@link open}; {@link close} ends the route. */
   abstract make(options: RouteOptions): FallbackRoute
 
-  /** A route of its own for one origin. It ends by {@link close}, or with the fallback. */
+  /** Opens a separate route for one origin. It ends with {@link close}, or with the fallback. */
   open(options: RouteOptions): FallbackRoute {
     const route = this.make(options)
     this.#routes.add(route)
-    // It has no connection yet: it is destroyed at once.
+    // It has no connection yet, so it is destroyed at once.
     if (this.#isDestroyed) this.close(route, null).catch(noop)
     return route
   }
@@ -56,7 +56,9 @@ export abstract class OwnFallback implements FallbackDispatcher {
     await route.destroy(error)
   }
 
-  /** @throws NotSupportedError when no connection can be made as the sessions make theirs; ClientDestroyedError */
+  /**
+   * @throws NotSupportedError when no connection can be opened the way the sessions open theirs; ClientDestroyedError
+   */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     if (this.#isDestroyed) throw new ClientDestroyedError()
     this.#common ??= this.open(ANY)

@@ -1,5 +1,5 @@
 /**
- * The host and the port of `:authority` (RFC 9113 §8.3.1).
+ * The host and port in `:authority` (RFC 9113 §8.3.1).
  *
  * @module
  */
@@ -7,19 +7,19 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * A host that is no address in brackets: `reg-name` of RFC 3986 §3.2.2, which an IPv4 address matches as well. ASCII
- * alone: an international name is sent in Punycode.
+ * A host that isn't a bracketed address: `reg-name` in RFC 3986 §3.2.2, which also matches IPv4 addresses. Only ASCII:
+ * international names are sent in Punycode.
  */
 const REG_NAME = /^(?:[\w\-.~!$&'()*+,;=]|%[\dA-Fa-f]{2})+$/
 
-/** A host, and the port behind its colon. Neither is checked further. */
+/** A host, and the port after a colon, neither of them checked further. */
 const PARTS = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/
 
 const MAX_PORT = 65_535
 
 /**
- * Whether a host may be sent: a name, an IPv4 address, or an IPv6 address in brackets. No IPv6 address with a zone: a
- * zone names an interface of this machine, and means nothing to the server (RFC 4007 §11).
+ * Whether a host may be sent: a name, an IPv4 address, or an IPv6 address in brackets. An IPv6 address with a zone may
+ * not: a zone names an interface of this machine, and means nothing to the server (RFC 4007 §11).
  */
 export function isHost(host: string): boolean {
   if (!host.startsWith('[')) return REG_NAME.test(host)
@@ -27,9 +27,9 @@ export function isHost(host: string): boolean {
 }
 
 /**
- * Whether a string is a host, or a host and a port from 1 to 65535. Without userinfo: RFC 9113 §8.3.1 forbids it.
+ * Whether a string is a host, or a host and a port from 1 to 65535. It must not contain userinfo: RFC 9113 §8.3.1.
  *
- * @param needsPort whether a host alone isn't enough
+ * @param needsPort whether a host without a port is not enough
  */
 export function isAuthority(text: string, needsPort: boolean): boolean {
   const [, host, port] = PARTS.exec(text) ?? []

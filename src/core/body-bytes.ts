@@ -1,5 +1,5 @@
 /**
- * All bytes of a body → what `text()` and its like give.
+ * All bytes of a body → the results of `text()`, `json()` and so on.
  *
  * @module
  */
@@ -7,29 +7,29 @@
 import type { KeptPieces } from './kept-pieces.ts'
 import { show, showTarget } from './validate.ts'
 
-/** As the Fetch standard decodes: UTF-8, without its byte order mark. */
+/** Decodes as the Fetch standard does: UTF-8, without its byte order mark. */
 export function toText(bytes: Buffer): string {
   const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   return bytes.toString('utf8', hasMark ? 3 : 0)
 }
 
-/** @throws SyntaxError when the bytes aren't JSON */
+/** @throws SyntaxError if the bytes aren't JSON */
 export function toJson(bytes: Buffer): unknown {
   return JSON.parse(toText(bytes))
 }
 
-/** The response whose body isn't JSON, as an error names it. */
+/** How an error names the response whose body isn't JSON. */
 export interface JsonResponse {
-  /** The path, or the URL, of its request. */
+  /** Its request's path or URL. */
   readonly target: string
   readonly status: number
-  /** Null where the response has none. */
+  /** Null if the response has none. */
   readonly contentType: string | null
 }
 
 /**
- * The error of a body that isn't JSON. Its message names the response, and shows nothing of the body or of the query:
- * the parser's own message, that of the cause, may quote the body.
+ * The error for a body that isn't JSON. Its message names the response, and shows nothing of the body or the query. The
+ * parser's own message, in the cause, may quote the body.
  */
 export function toJsonError(
   cause: unknown,
@@ -39,7 +39,7 @@ export function toJsonError(
   const [type] = (contentType ?? '').split(';')
   const said = type === undefined || type === '' ? 'no content-type' : `content-type ${show(type)}`
   const found = bytes.length === 0 ? 'is empty, not JSON' : "isn't JSON"
-  // Its frames are Dodici's alone: the error has the caller's.
+  // Its stack contains only Dodici's frames: the error has the caller's.
   if (cause instanceof Error) cause.stack = String(cause)
   const message = `The response body from ${showTarget(target)} ${found} (status ${status}, ${said})`
   return new SyntaxError(message, { cause })

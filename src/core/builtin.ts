@@ -1,6 +1,6 @@
 /**
- * Modules of Node that take milliseconds to load, and that not every program needs: loaded when they are first used,
- * and not with the package.
+ * Modules of Node that take milliseconds to load, and that not every program needs: they are loaded when they are first
+ * used, not with the package.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import type * as tls from 'node:tls'
 import type * as zlib from 'node:zlib'
 import { loadWithTimers } from './original-timers.ts'
 
-/** For digests, and for what TLS is told. */
+/** For digests, and for TLS options. */
 export function loadCrypto(): typeof crypto {
   return loadWithTimers(() => process.getBuiltinModule('node:crypto'))
 }
 
-/** For names of upstreams. */
+/** For the names of upstreams. */
 export function loadDns(): typeof dns {
   return loadWithTimers(() => process.getBuiltinModule('node:dns'))
 }
@@ -43,7 +43,7 @@ export function loadZlib(): typeof zlib {
   return loadWithTimers(() => process.getBuiltinModule('node:zlib'))
 }
 
-/** Whether a socket is node:tls's, without loading that for one that isn't. */
+/** Whether a socket comes from node:tls, without loading that module for other sockets. */
 export function isTlsSocket(socket: object): socket is tls.TLSSocket {
   return 'encrypted' in socket && socket.encrypted === true && socket instanceof loadTls().TLSSocket
 }

@@ -1,5 +1,5 @@
 /**
- * The ESM and the CJS copy of this package in one process know each other's classes.
+ * Lets the ESM and the CJS copy of this package in one process recognise each other's classes.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { AnyClass } from '../errors/errors.ts'
 import { recognise } from '../errors/errors.ts'
 
-/** Prototypes of the classes that this copy has marked. */
+/** The prototypes of the classes that this copy has marked. */
 const marked = new WeakSet<object>()
 
 /** Whether an object is the prototype of a class that this copy has marked. */
@@ -16,8 +16,8 @@ export function isMarked(prototype: object): boolean {
 }
 
 /**
- * Lets `instanceof` hold for the objects of the same class of another copy, and of its subclasses. The class gets its
- * name as well: a bundler may have given it another one, and `console.log()` shows it.
+ * Makes `instanceof` true for objects of the same class from another copy, and of its subclasses. It also names the
+ * class: a bundler may have renamed it, and `console.log()` shows the name.
  */
 export function markClass(markedClass: AnyClass, name: string): void {
   const mark = Symbol.for(`dodici.${name}.1`)

@@ -1,5 +1,5 @@
 /**
- * The only timers in the code: coarse, cheap, injectable by tests.
+ * The only timers in the code: coarse, cheap, replaceable in tests.
  *
  * @module
  */
@@ -10,36 +10,36 @@ import type { UnorderedItem } from './unordered-list.ts'
 import { UnorderedList } from './unordered-list.ts'
 
 /**
- * Called when an alarm rings.
+ * Called when an alarm fires.
  *
- * @param rungAt the clock's `now()` when the time had come. What the process had received by then was read before this
- *   call. What came later may wait still, when reading took long.
+ * @param rungAt the clock's `now()` when the time was over. What the process had received by then was read before this
+ *   call. What arrived later may still be unread, if reading took long.
  */
 export type OnAlarm = (rungAt: number) => void
 
-/** A callback that will come unless it is cancelled. */
+/** A callback that will run unless it is cancelled. */
 export interface Alarm {
-  /** Idempotent; a no-op once the callback has run. */
+  /** Idempotent; does nothing once the callback has run. */
   cancel(): void
-  /** Whether the alarm keeps the process alive until it rings: for a wait without a socket. */
+  /** Sets whether the alarm keeps the process alive until it fires: for a wait without a socket. */
   setRef(isNeeded: boolean): void
 }
 
-/** Where time comes from. Tests pass one that they move by hand. */
+/** Where time comes from. Tests pass a clock that they move by hand. */
 export interface Clock {
-  /** Milliseconds since some fixed point, never going back. */
+  /** Milliseconds since some fixed point. It never goes back. */
   now(): number
-  /** Calls back once, `delay` milliseconds from now. Doesn't keep the process alive, unless `setRef` says so. */
+  /** Calls back once, `delay` milliseconds from now. It doesn't keep the process alive unless `setRef` says so. */
   after(delay: number, callback: OnAlarm): Alarm
 }
 
 /**
- * Rings right after the process has looked for what came from the network. The timers of a busy process run late, and
- * before it reads: a response, or a connection, that came in time may still wait in the operating system then.
+ * Fires right after the process has checked the network for data. A busy process runs its timers late, and before it
+ * reads: then a response or a connection that arrived in time may still wait in the operating system.
  */
 class SystemAlarm implements Alarm {
   readonly #timer: NodeJS.Timeout
-  /** Null once it has rung, or is cancelled. */
+  /** Null once it has fired or is cancelled. */
   #callback: OnAlarm | null
 
   constructor(delay: number, callback: OnAlarm) {
@@ -65,7 +65,7 @@ class SystemAlarm implements Alarm {
   }
 }
 
-/** Between its timers and what `setImmediate()` runs, the event loop reads what waits. */
+/** Between its timers and what `setImmediate()` runs, the event loop reads the waiting data. */
 function readThenRing(alarm: SystemAlarm): void {
   originalSetImmediate(ring, alarm, systemClock.now())
 }
@@ -75,26 +75,28 @@ function ring(alarm: SystemAlarm, rungAt: number): void {
 }
 
 /**
- * Fake timers replace `now` of the object, or the global itself. The prototype keeps the real one. On Bun only the
+ * Fake timers replace `now` on the object, or the global itself, but the prototype keeps the real one. On Bun, only the
  * object has one.
  */
 const { now: realNow = performance.now }: Partial<Pick<typeof performance, 'now'>> =
   Object.getPrototypeOf(performance)
 
-/** The real time, also while a test fakes the timers. */
+/** The real time, even while a test fakes timers. */
 export const systemClock: Clock = Object.freeze({
   now: realNow.bind(performance),
   after: (delay: number, callback: OnAlarm) => new SystemAlarm(delay, callback),
 })
 
-/** The longest delay that Node's timers take. For a later deadline the alarm is set several times. Milliseconds. */
+/**
+ * The longest delay that Node's timers accept, in milliseconds. For a later deadline, the alarm is set several times.
+ */
 export const MAX_DELAY = 2 ** 31 - 1
 
-/** Keeps the process alive while a caller waits for something that has no socket or timer of its own. */
+/** Keeps the process alive while a caller waits for something without its own socket or timer. */
 export class Hold {
   readonly #clock: Clock
   readonly #onAlarm = (): void => this.#begin()
-  /** Null while it isn't needed. */
+  /** Null while nothing needs it. */
   #alarm: Alarm | null = null
 
   constructor(clock: Clock) {
@@ -111,55 +113,55 @@ export class Hold {
     }
   }
 
-  /** A wait may be longer than the longest alarm: each alarm sets the next one. */
+  /** A wait may be longer than the longest alarm, so each alarm sets the next one. */
   #begin(): void {
     this.#alarm = this.#clock.after(MAX_DELAY, this.#onAlarm)
     this.#alarm.setRef(true)
   }
 }
 
-/** What can be late. Its fields are {@link Deadlines}' own. */
+/** An item that can be late. {@link Deadlines} owns its fields. */
 export interface Timed extends UnorderedItem {
-  /** When it is late, by the clock's `now()`. Infinity while it has no deadline. */
+  /** When it becomes late, by the clock's `now()`. Infinity while it has no deadline. */
   deadline: number
-  /** The deadline has passed. The item has left the list already. */
+  /** The deadline has passed. The item has already left the list. */
   onDeadline(): void
 }
 
-/**
- * After one look at the list the next comes no sooner, in milliseconds: it bounds what 10,000 staggered deadlines cost.
- */
+/** The least time between two looks at the list, in milliseconds: it limits what 10,000 staggered deadlines cost. */
 const RESOLUTION = 50
 /**
- * The same for a list of short limits: with 10,000 of them a look takes 150 µs, one part in 27 of the time even
- * when each look finds one.
+ * The same for a list of short limits: with 10,000 of them, a look takes 150 µs, one part in 27 of the time even when
+ * each look finds one.
  */
 const SHORT_RESOLUTION = 4
-/** Shorter limits than this have a list of their own. Milliseconds. */
+/** Limits below this, in milliseconds, have a separate list. */
 const SHORT = 1_000
 
 /**
  * One alarm for any number of deadlines.
  *
- * Moving a deadline (each chunk of a body does) is one assignment: the alarm is left where it is, and finds out when it
- * rings. It is moved only to come earlier. So a deadline is met at its time or up to {@link RESOLUTION} later, in a
- * list for short limits up to {@link SHORT_RESOLUTION}; and never before its time, even when a timer rings too soon.
+ * Moving a deadline (each chunk of a body does that) is a single assignment: the alarm stays where it is, and notices
+ * when it fires. It is only moved to an earlier time. So a deadline is met at its time or up to {@link RESOLUTION}
+ * later, in a list for short limits up to {@link SHORT_RESOLUTION} later, and never before its time, even when a timer
+ * fires too soon.
  */
 export class Deadlines {
   readonly #clock: Clock
   readonly #keepsAlive: boolean
   readonly #resolution: number
-  /** The list for what is due soon; null before there was any. */
+  /** The list for short limits; null until one is needed. */
   #short: Deadlines | null = null
   readonly #items = new UnorderedList<Timed>()
   readonly #onAlarm = (rungAt: number): void => this.#ring(rungAt)
   #alarm: Alarm | null = null
-  /** When the alarm rings; Infinity without one. */
+  /** When the alarm fires; Infinity without one. */
   #alarmAt = Number.POSITIVE_INFINITY
 
   /**
-   * @param keepsAlive whether the process lives until they have been met: for waits that no socket is held for
-   * @param resolution how late one may be met at most, beside what the clock's alarms are; milliseconds
+   * @param keepsAlive whether to keep the process alive until all deadlines are met: for waits without a socket
+   * @param resolution how late, in milliseconds, a deadline may be met at most, apart from the delay of the clock's
+   *   alarms
    */
   constructor(clock: Clock, keepsAlive = false, resolution = RESOLUTION) {
     this.#clock = clock
@@ -167,14 +169,15 @@ export class Deadlines {
     this.#resolution = resolution
   }
 
-  /** How many things can be late, in the list for short limits as well. */
+  /** How many items can be late, including those in the list for short limits. */
   get size(): number {
     return this.#items.size + (this.#short?.size ?? 0)
   }
 
   /**
-   * The list for something that has so many milliseconds at most: below a second one that is looked at more often.
-   * @param limit 0 for none
+   * The list for an item with this limit: below a second, one that is looked at more often.
+   *
+   * @param limit in milliseconds, 0 for none
    */
   listFor(limit: number): Deadlines {
     if (limit === 0 || limit >= SHORT) return this
@@ -182,12 +185,15 @@ export class Deadlines {
     return this.#short
   }
 
-  /** Milliseconds of the clock. */
+  /** The clock's time, in milliseconds. */
   now(): number {
     return this.#clock.now()
   }
 
-  /** `item` is late at `at`, on the clock that says it is `now`; Infinity means never. Replaces what was set before. */
+  /**
+   * `item` becomes late at `at`, in the time of the clock that says it is `now`; Infinity means never. Replaces the
+   * previous deadline.
+   */
   set(item: Timed, at: number, now: number): void {
     item.deadline = at
     if (at === Number.POSITIVE_INFINITY) return
@@ -200,8 +206,10 @@ export class Deadlines {
     if (this.#items.delete(item)) item.deadline = Number.POSITIVE_INFINITY
   }
 
-  /** Takes the alarm back. For an owner that is done: an empty list leaves its alarm armed, so that a client with one
-   * request at a time doesn't make and cancel a timer for each. */
+  /**
+   * Cancels the alarm, for an owner that is done. An empty list alone leaves its alarm armed, so that a client with one
+   * request at a time doesn't create and cancel a timer for each.
+   */
   stop(): void {
     this.#disarm()
     this.#short?.stop()
@@ -220,7 +228,7 @@ export class Deadlines {
     this.#alarmAt = Number.POSITIVE_INFINITY
   }
 
-  /** Items that are due since the alarm rang are left for the next one: what came for them may still wait. */
+  /** Leaves items that have become due since the alarm fired to the next one: data for them may still be unread. */
   #ring(rungAt: number): void {
     this.#disarm()
     const now = this.#clock.now()
@@ -242,7 +250,7 @@ export class Deadlines {
   }
 
   #tell(item: Timed, rungAt: number): void {
-    // An earlier callback may have taken this item off the list, or moved its deadline.
+    // An earlier callback may have removed this item from the list, or moved its deadline.
     if (item.listIndex === -1 || item.deadline > rungAt) return
     this.delete(item)
     item.onDeadline()

@@ -1,16 +1,16 @@
 /**
- * The lines of `NODE_DEBUG=dodici`: what becomes of sessions and of requests, for a reader in an incident. Node reads
- * the variable when the process starts.
+ * The lines of `NODE_DEBUG=dodici`: what happens to sessions and requests, for someone who investigates an incident.
+ * Node reads the variable when the process starts.
  *
  * @module
  */
 
 import { debuglog } from 'node:util'
 
-/** Writes one line. What comes from a peer is shown so that it stays one line. */
+/** Writes one line. Text from a peer is shown in a way that keeps it on one line. */
 export type DebugLog = (line: string) => void
 
-/** Bytes that would end the line, or steer a terminal. */
+/** Bytes that would end the line, or control a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 
@@ -18,26 +18,29 @@ function toEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** @param section of `NODE_DEBUG=dodici-section` @param isPartOfAll whether `NODE_DEBUG=dodici` has it, too */
+/**
+ * @param section the `section` in `NODE_DEBUG=dodici-section`
+ * @param isPartOfAll whether `NODE_DEBUG=dodici` includes it
+ */
 function toLog(section: string, isPartOfAll = true): DebugLog | null {
   const names = isPartOfAll ? ['dodici', `dodici-${section}`] : [`dodici-${section}`]
   const log = names.map((name) => debuglog(name)).find(({ enabled }) => enabled)
   return log === undefined ? null : (line) => log('%s', line.replaceAll(CONTROL, toEscape))
 }
 
-/** `dodici-session`: connections, by either protocol. Null when it is off. */
+/** `dodici-session`: connections over either protocol. Null when it is off. */
 export const sessionLog: DebugLog | null = toLog('session')
 
 /** `dodici-request`: calls and their attempts. Null when it is off. */
 export const requestLog: DebugLog | null = toLog('request')
 
-/** `dodici-frame`: each frame. `NODE_DEBUG=dodici` hasn't these lines. Null when it is off. */
+/** `dodici-frame`: each frame. `NODE_DEBUG=dodici` doesn't include these lines. Null when it is off. */
 export const frameLog: DebugLog | null = toLog('frame', false)
 
-/** How many causes below an error are shown: a chain may be a circle. */
+/** How many of an error's causes are shown: a chain may be circular. */
 const MAX_CAUSES = 4
 
-/** An error, or any value of a caller, as a line shows it: its code or name, its message, and what it comes from. */
+/** An error, or any value from a caller, for one line: its code or name, its message, and its causes. */
 export function toLogged(error: unknown, causes = MAX_CAUSES): string {
   try {
     if (!(error instanceof Error)) return String(error)
@@ -47,7 +50,7 @@ export function toLogged(error: unknown, causes = MAX_CAUSES): string {
       ? `${text} < ${toLogged(error.cause, causes - 1)}`
       : text
   } catch {
-    // A getter that throws, or a message that is no text: the log must not end what it tells of.
+    // A getter that throws, or a message that isn't text: the log must not end what it reports.
     return 'an error that cannot be shown'
   }
 }

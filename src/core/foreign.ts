@@ -1,11 +1,11 @@
 /**
- * Private fields for objects of others.
+ * Private fields for objects created elsewhere.
  *
  * @module
  */
 
 /**
- * Its constructor returns the object that it is given, so that a subclass can put its private fields onto a foreign
+ * Its constructor returns the object that it is given, which lets a subclass add its private fields to a foreign
  * object.
  */
 export class Foreign {

@@ -5,7 +5,7 @@
  */
 
 /**
- * Does nothing. A listener for the `error` event of a stream that is given up: without a listener the event would end
- * the process. Also a handler for the rejection of a promise whose failure was reported elsewhere.
+ * Does nothing. Used as a listener for the `error` event of an abandoned stream, because without a listener the event
+ * would end the process, and as a handler for a rejected promise whose failure was reported elsewhere.
  */
 export function noop(): void {}

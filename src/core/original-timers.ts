@@ -1,9 +1,9 @@
 /**
- * Node's own functions to run something later, also while a test fakes them.
+ * Node's own functions that run something later, even while a test fakes them.
  *
  * A test fakes time for its own code, not for Dodici's: a session that waits for a faked setImmediate() never ends. So
- * each function is kept as it is when this module is loaded. If it is a fake by then, the function that the fake
- * replaced is kept.
+ * this module keeps each function as it is when it is loaded. If that is already a fake, it keeps the function that the
+ * fake replaced.
  *
  * @module
  */
@@ -13,21 +13,21 @@ import timers, { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 /** The next turn of the event loop. */
 export const originalSetImmediate: typeof setImmediate = toReal('setImmediate', setImmediate)
 
-/** Right after the code that runs now: before promise jobs, too. */
+/** Right after the code that is running now, even before promise jobs. */
 export const originalNextTick: typeof process.nextTick = toReal('nextTick', process.nextTick)
 
-/** In the queue of promise jobs. */
+/** In the promise job queue. */
 export const originalQueueMicrotask: typeof queueMicrotask = toReal('queueMicrotask', queueMicrotask)
 
-/** For `core/clock.ts` alone. */
+/** Only for `core/clock.ts`. */
 export const originalSetTimeout: typeof setTimeout = toReal('setTimeout', setTimeout)
 
-/** For `core/clock.ts` alone. */
+/** Only for `core/clock.ts`. */
 export const originalClearTimeout: typeof clearTimeout = toReal('clearTimeout', clearTimeout)
 
 /**
- * The function that a fake has replaced. The fakes of sinon, vitest and jest are made by `@sinonjs/fake-timers`: each
- * fake has its clock as a property, and the clock has the functions that were there before.
+ * The function that a fake has replaced. sinon, vitest and jest get their fakes from `@sinonjs/fake-timers`: each fake
+ * has its clock as a property, and the clock has the original functions.
  */
 function toReal<TFunction extends object>(name: string, given: TFunction): TFunction {
   const clock: unknown = Reflect.get(given, 'clock')
@@ -44,7 +44,7 @@ const TIMERS = {
   clearImmediate: toReal('clearImmediate', timers.clearImmediate),
 }
 
-/** Loads a module of Node that may keep node:timers' functions for its life: it gets the real ones. */
+/** Loads a module of Node that may keep node:timers' functions for ever: it gets the real ones. */
 export function loadWithTimers<TModule>(load: () => TModule): TModule {
   if (timers.setImmediate === originalSetImmediate && timers.setTimeout === originalSetTimeout) return load()
   const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = timers
@@ -57,7 +57,7 @@ export function loadWithTimers<TModule>(load: () => TModule): TModule {
   }
 }
 
-/** Makes an uncaught exception of an error that the caller's code has thrown and that no callback can report. */
+/** Turns an error into an uncaught exception: the caller's code has thrown it, and no callback can report it. */
 export function throwUncaught(thrown: unknown): void {
   originalNextTick(rethrow, thrown)
 }

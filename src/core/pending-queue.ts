@@ -1,10 +1,10 @@
 /**
- * FIFO of calls that have no stream yet.
+ * A FIFO queue of calls that have no stream yet.
  *
  * @module
  */
 
-/** What a queue needs of its entries. The links are the queue's own: an entry is in one queue at most. */
+/** What a queue needs of its entries. The links belong to the queue: an entry is in one queue at most. */
 export interface Queued<T> {
   /** Its place in the order of dispatch. */
   readonly sequence: number
@@ -15,17 +15,17 @@ export interface Queued<T> {
 }
 
 /**
- * A linked list through its entries: entering, leaving from anywhere (an abort) and taking the first cost O(1), and no
- * object is made for a place in it.
+ * A linked list through its entries: adding, removing from anywhere (an abort) and taking the first cost O(1), and no
+ * object is created for an entry.
  */
 export class PendingQueue<T extends Queued<T>> {
   #first: T | null = null
   #last: T | null = null
   #size = 0
-  /** The entry that was put ahead of a newer one last; null for none, and when there is none before its place. */
+  /** The entry that was last put ahead of a newer one or, once that entry has left, its predecessor; null for none. */
   #insertedLast: T | null = null
 
-  /** How many wait. */
+  /** How many entries wait. */
   get size(): number {
     return this.#size
   }
@@ -36,9 +36,9 @@ export class PendingQueue<T extends Queued<T>> {
   }
 
   /**
-   * Puts an entry behind everything that was dispatched before it. A new call goes to the end at once; one that is
-   * replayed goes ahead of newer ones, which costs a step for each older one that waits. When the calls of a connection
-   * are replayed together, in their order, each one's place is found from that of the one before.
+   * Puts an entry behind everything that was dispatched before it. A new call goes straight to the end; a replayed one
+   * goes ahead of newer ones, at the cost of one step for each older one that waits. When a connection's calls are
+   * replayed together, in order, each finds its place from its predecessor's.
    */
   add(entry: T): void {
     let next: T | null = null
@@ -58,14 +58,14 @@ export class PendingQueue<T extends Queued<T>> {
     this.#size++
   }
 
-  /** Takes the first out, or null when nothing waits. */
+  /** Removes and returns the first entry, or null if nothing waits. */
   shift(): T | null {
     const first = this.#first
     if (first !== null) this.remove(first)
     return first
   }
 
-  /** Takes out an entry; a no-op for one that is in no queue. */
+  /** Removes an entry; does nothing if it is in no queue. */
   remove(entry: T): void {
     const { queueNext: next, queuePrevious: previous } = entry
     if (previous === null && this.#first !== entry) return

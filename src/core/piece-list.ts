@@ -1,41 +1,41 @@
 /**
- * A list of pieces of chunks, which counts the memory that they pin.
+ * A list of pieces of chunks that counts the memory that they pin.
  *
  * @module
  */
 
 /**
- * A smaller piece is copied to a room, together with others: its Buffer object alone takes about 100 bytes. A larger
- * one is kept as a view of its chunk. Bytes.
+ * Smaller pieces, in bytes, are copied to a room together: a Buffer object alone takes about 100 bytes. Larger ones are
+ * kept as views of their chunks.
  */
 const SMALL_SIZE = 2_048
 
-/** The size of a room: as large as what is kept already, within these bounds. Bytes. */
+/** A room's size: as large as what is kept already, within these bounds, in bytes. */
 const MIN_ROOM = 2_048
 const MAX_ROOM = 8_192
 
-/** Where pieces of any size are copied, place is left for more of them, but no more than this. Bytes. */
+/** Where pieces of any size are copied, there is extra space for more of them, but no more bytes than this. */
 const MAX_RESERVE = 262_144
-/** It may be so much beyond twice what is copied, if that is enough for the rest of the body. Bytes. */
+/** The extra space may be this many bytes beyond twice what is copied, if that is enough for the rest of the body. */
 const SPARE_FOR_REST = 57_344
 
-/** A body is gathered from this size on: the chunks of a smaller one die young, too. Bytes. */
+/** From this size on, in bytes, a body is gathered: a smaller one's chunks die young anyway. */
 const MIN_WHOLE = 262_144
-/** `content-length` is only the peer's word. So much must have come … */
+/** `content-length` is only the peer's claim. So many bytes must have arrived … */
 const MIN_COME = 65_536
-/** … and the size may be so much beyond twice what has come. Bytes. */
+/** … and the size may be at most this many bytes beyond twice what has arrived. */
 const SPARE_FOR_WHOLE = 1_048_576
 
-/** Views may pin so many times the bytes that are kept … */
+/** Views may pin so many times the kept bytes … */
 const MAX_RATIO = 2
-/** … and this much in addition: below, a copy would cost more than it saves. Bytes. */
+/** … and this many bytes more: below that, a copy would cost more than it saves. */
 const SPARE = 16_384
-/** A small piece that may stay for long may pin so much. Bytes. */
+/** How many bytes a small piece may pin if it may stay for long. */
 const SPARE_FOR_COMPACT = 32_768
-/** While pieces are taken out, the rest of one chunk isn't worth a copy. Bytes. */
+/** While pieces are taken out, the rest of one chunk, in bytes, isn't worth a copy. */
 const SPARE_WHILE_TAKING = 65_536
 
-/** Places of taken pieces are removed when at least so many have gathered. */
+/** How many taken pieces must have gathered before their places are removed. */
 const MANY_TAKEN = 1_024
 
 const NOTHING = Buffer.alloc(0)
@@ -52,34 +52,37 @@ export function toOwn(piece: Buffer): ArrayBuffer {
   return toCopy(piece).buffer as ArrayBuffer
 }
 
-/** The piece itself, or a copy of a small one that pins much more than its bytes. */
+/** The piece itself, or a copy if it is small and pins much more than its bytes. */
 export function toCompact(piece: Buffer): Buffer {
   const isLoosePiece = piece.length < SMALL_SIZE && piece.buffer.byteLength > SPARE_FOR_COMPACT
   return isLoosePiece ? toCopy(piece) : piece
 }
 
 /**
- * A view pins the whole ArrayBuffer of its chunk. The list counts each ArrayBuffer once, since the pieces of one chunk
- * come one behind another (a run). When the ArrayBuffers get too large for what is kept of them, the runs that take
- * less than half of theirs are copied.
+ * A view pins its chunk's whole ArrayBuffer. The list counts each ArrayBuffer once, because the pieces of one chunk are
+ * adjacent (a run). When the ArrayBuffers get too large for what is kept of them, the runs that use less than half of
+ * their ArrayBuffers are copied.
  */
 export class PieceList {
   readonly #expected: number
-  /** From `#head` on; the places before are those of taken pieces. */
+  /** Valid from `#head` on; the places before belong to taken pieces. */
   readonly #pieces: Buffer[]
   #head = 0
-  /** A buffer to which pieces are copied, behind the others. It is filled up to `#filled`. Null for none. */
+  /** A buffer to which pieces are copied, behind the other pieces. It is filled up to `#filled`. Null for none. */
   #room: Buffer | null = null
   #filled = 0
   #size: number
-  /** The size of the ArrayBuffers of all pieces, and of the room. Bytes. */
+  /** The size of the ArrayBuffers of all pieces, and of the room, in bytes. */
   #pinned: number
-  /** The number of the newest pieces whose runs weren't compared with their ArrayBuffers yet. */
+  /** The number of newest pieces whose runs haven't been compared with their ArrayBuffers yet. */
   #unchecked = 1
-  /** All pieces are in a room that has place for the whole body. */
+  /** Whether all pieces are in a room with space for the whole body. */
   #isGathered = false
 
-  /** @param first not empty @param expected the size of the whole body, in bytes; -1 when it isn't known */
+  /**
+   * @param first not empty
+   * @param expected the whole body's size, in bytes; -1 if it isn't known
+   */
   constructor(first: Buffer, expected: number) {
     this.#expected = expected
     this.#pieces = [first]
@@ -87,12 +90,12 @@ export class PieceList {
     this.#pinned = first.buffer.byteLength
   }
 
-  /** The size of all pieces. Bytes. */
+  /** The size of all pieces, in bytes. */
   get size(): number {
     return this.#size
   }
 
-  /** The memory that the pieces take. Bytes. */
+  /** The memory that the pieces take, in bytes. */
   get pinned(): number {
     return this.#pinned
   }
@@ -106,9 +109,9 @@ export class PieceList {
     if (!this.#isGathered && this.#isAbove(SPARE)) this.#compact(SPARE)
   }
 
-  /** Adds a part for which the room has no place. */
+  /** Adds a part for which the room has no space. */
   #addBehind(chunk: Buffer, start: number, end: number): void {
-    // More comes than was announced.
+    // More data arrives than was announced.
     this.#isGathered = false
     const size = end - start
     if (size >= SMALL_SIZE || this.#isBehindLarge)
@@ -120,8 +123,8 @@ export class PieceList {
   }
 
   /**
-   * Copies what has come to a room for the whole body, as soon as that isn't much more. What comes next is copied there
-   * as it comes, so that the chunks of the socket die young. Nothing may be taken out piece by piece after that.
+   * Copies what has arrived to a room for the whole body, as soon as that isn't much more. What follows is copied there
+   * as it arrives, so that the socket's chunks die young. After that, nothing may be taken out piece by piece.
    */
   gather(): void {
     if (this.#isGathered || this.#size < MIN_COME || !this.#isWorthGathering) return
@@ -141,7 +144,7 @@ export class PieceList {
     return isAnnounced && expected <= this.#size * MAX_RATIO + SPARE_FOR_WHOLE
   }
 
-  /** Takes out the oldest piece, or its first `limit` bytes. Only for a list that isn't empty. */
+  /** Removes and returns the oldest piece, or its first `limit` bytes. The list must not be empty. */
   shift(limit: number): Buffer {
     if (this.#head === this.#pieces.length) this.#closeRoom()
     const piece = this.#pieces[this.#head] as Buffer
@@ -164,7 +167,7 @@ export class PieceList {
     return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces, this.#size)
   }
 
-  /** As {@link join}, in an ArrayBuffer that nothing else uses. */
+  /** Like {@link join}, but in an ArrayBuffer that nothing else uses. */
   joinOwn(): ArrayBuffer {
     const isCopied = this.#isGathered || this.#pieces.length - this.#head > 1 || this.#room !== null
     const joined = this.join()
@@ -178,8 +181,8 @@ export class PieceList {
   }
 
   /**
-   * The newest piece is a large view. A single small piece behind it is kept as a view, too: a frame that two chunks
-   * share has often such an end, and a room for it alone would take more memory.
+   * Whether the newest piece is a large view. A single small piece after it is kept as a view, too: a frame that two
+   * chunks share often ends like that, and a separate room would take more memory.
    */
   get #isBehindLarge(): boolean {
     return this.#room === null && (this.#pieces.at(-1)?.length ?? 0) >= SMALL_SIZE
@@ -192,7 +195,7 @@ export class PieceList {
     this.#unchecked++
   }
 
-  /** The place that is left in the room. Bytes. */
+  /** The space left in the room, in bytes. */
   get #free(): number {
     return this.#room === null ? 0 : this.#room.length - this.#filled
   }
@@ -208,7 +211,7 @@ export class PieceList {
     if (this.#room !== null) this.#filled += chunk.copy(this.#room, this.#filled, start, end)
   }
 
-  /** Makes a piece of the data in the room. A reader may get it: nothing more is written to this room. */
+  /** Turns the data in the room into a piece. A reader may get it, so nothing more is written to this room. */
   #closeRoom(): void {
     if (this.#room === null) return
     this.#pieces.push(this.#room.subarray(0, this.#filled))
@@ -228,7 +231,7 @@ export class PieceList {
     this.#head = 0
   }
 
-  /** Copies runs that take less than half of their ArrayBuffers, until no more is pinned than is allowed. */
+  /** Copies runs that use less than half of their ArrayBuffers, until no more is pinned than is allowed. */
   #compact(spare: number): void {
     this.#compactUnchecked()
     if (this.#isAbove(spare)) this.#compactOldest()
@@ -238,7 +241,7 @@ export class PieceList {
     this.#closeRoom()
     const pieces = this.#pieces
     let at = pieces.length - this.#unchecked
-    // These belong to a run that takes enough.
+    // These belong to a run that uses enough.
     const before = at > this.#head ? pieces[at - 1] : undefined
     while (at < pieces.length && pieces[at]?.buffer === before?.buffer) at++
     const loose: Buffer[] = []
@@ -259,8 +262,8 @@ export class PieceList {
   }
 
   /**
-   * Copies the newest pieces to a room that has place for more: the next ones are likely to be such, too. A body that
-   * comes between others is a single piece then, copied once, as it would be for `text()`.
+   * Copies the newest pieces to a room with extra space, because the next ones are likely to be similar. A body whose
+   * chunks alternate with others' then becomes a single piece, copied once, as it would be for `text()`.
    */
   #moveToRoom(pieces: readonly Buffer[]): void {
     if (pieces.length === 0) return
@@ -270,14 +273,18 @@ export class PieceList {
     for (const piece of pieces) this.#gather(piece, 0, piece.length)
   }
 
-  /** The place to be left for further pieces. @param size what is copied; bytes */
+  /**
+   * The extra space for further pieces.
+   *
+   * @param size the size of what is copied, in bytes
+   */
   #toReserve(size: number): number {
     const left = this.#expected - this.#size
     const isLittle = left >= 0 && left <= size * MAX_RATIO + SPARE_FOR_REST
     return isLittle ? left : Math.min(size, MAX_RESERVE)
   }
 
-  /** The oldest run gets smaller as its pieces are taken. */
+  /** The oldest run, which shrinks as its pieces are taken. */
   #compactOldest(): void {
     const pieces = this.#pieces
     if (this.#head === pieces.length) return
@@ -288,7 +295,10 @@ export class PieceList {
     this.#drop(end - 1 - this.#head)
   }
 
-  /** @param pieces runs of the list @returns a copy of them, joined, which takes their place */
+  /**
+   * @param pieces runs of the list
+   * @returns a joined copy of them, which replaces them
+   */
   #copy(pieces: readonly Buffer[]): Buffer {
     const size = pieces.reduce((sum, { length }) => sum + length, 0)
     const copy = Buffer.allocUnsafeSlow(size)
@@ -299,20 +309,20 @@ export class PieceList {
   }
 }
 
-/** The end of the run that begins at an index: of the pieces that share an ArrayBuffer. */
+/** The end of the run that begins at an index: the pieces that share an ArrayBuffer. */
 function toRunEnd(pieces: readonly Buffer[], start: number): number {
   let end = start + 1
   while (end < pieces.length && pieces[end]?.buffer === pieces[start]?.buffer) end++
   return end
 }
 
-/** Whether a run takes less than half of its ArrayBuffer. */
+/** Whether a run uses less than half of its ArrayBuffer. */
 function isLoose(run: readonly Buffer[]): boolean {
   const size = run.reduce((sum, { length }) => sum + length, 0)
   return size * MAX_RATIO < toPinned(run)
 }
 
-/** The size of the ArrayBuffers of whole runs. Bytes. */
+/** The size of the ArrayBuffers of whole runs, in bytes. */
 function toPinned(runs: readonly Buffer[]): number {
   let pinned = 0
   for (const [at, { buffer }] of runs.entries())

@@ -1,5 +1,5 @@
 /**
- * What a Readable has still to be given.
+ * Feeds a Readable with pieces.
  *
  * @module
  */
@@ -10,44 +10,54 @@ import { originalSetImmediate } from './original-timers.ts'
 import { toCompact } from './piece-list.ts'
 
 /**
- * Gives a Readable its pieces as its reader asks. Node's own buffer takes an entry of more than 100 bytes for each
- * piece, and pins its chunk. So it gets no further piece while it has one: pieces that come meanwhile are kept here,
- * and joined. Only a reader by `readable` gets them in the next turn: it may wait for more bytes than node's buffer
- * has.
+ * Gives a Readable its pieces as its reader asks for them. Node's own buffer takes an entry of more than 100 bytes for
+ * each piece, and pins its chunk. So it gets no second piece while it has one: pieces that arrive meanwhile are kept
+ * here, and joined. Only a reader that uses `readable` gets them in the next turn, because it may wait for more bytes
+ * than node's buffer has.
  *
- * The owner of the Readable calls {@link onRead} from `_read()`. Its own `read()` calls {@link beforeRead} and
+ * The Readable's owner calls {@link onRead} from `_read()`. Its own `read()` calls {@link beforeRead} and
  * {@link afterRead}.
  */
 export class ReadableFeed {
   readonly #readable: Readable
   readonly #kept: KeptPieces
-  /** Node has called `_read()`, or `push()` has returned true. */
+  /** Whether node has called `_read()`, or `push()` has returned true. */
   #isWanted = false
-  /** The reader asks for a number of bytes. With fewer in node's buffer it waits for `readable`, which a push makes. */
+  /**
+   * Whether the reader asks for a number of bytes. If node's buffer has fewer, the reader waits for `readable`, which a
+   * push emits.
+   */
   #isAwaited = false
-  /** A `read()` takes all that node's buffer has when it returns: no piece stays there. */
+  /** Whether a running `read()` takes everything from node's buffer when it returns: no piece stays there. */
   #isEmptied = false
   #isEnded = false
-  /** A reader by `readable` gets what is kept in the next turn of the event loop, unless it reads before. */
+  /**
+   * Whether a reader that uses `readable` gets the kept pieces in the next turn of the event loop, unless it reads
+   * before.
+   */
   #isGiveDue = false
 
-  /** @param kept the pieces that have come already */
+  /** @param kept the pieces that have arrived already */
   constructor(readable: Readable, kept: KeptPieces) {
     this.#readable = readable
     this.#kept = kept
   }
 
-  /** Bytes that the Readable hasn't got. */
+  /** The bytes that the Readable hasn't got yet. */
   get size(): number {
     return this.#kept.size
   }
 
-  /** The peer may send more. */
+  /** Whether the peer may send more. */
   get hasRoom(): boolean {
     return this.#kept.size === 0 || this.#kept.size < this.#readable.readableHighWaterMark
   }
 
-  /** A piece has come. @returns false when no more should come before the reader reads */
+  /**
+   * A piece has arrived.
+   *
+   * @returns false if no more should arrive before the reader reads
+   */
   receive(piece: Buffer): boolean {
     const readable = this.#readable
     // Nothing would be pushed for it, so node would never call `_read()` again, which resumes a paused response.
@@ -61,7 +71,7 @@ export class ReadableFeed {
     return this.#kept.size + readable.readableLength < readable.readableHighWaterMark
   }
 
-  /** No further piece comes. */
+  /** No more pieces follow. */
   end(): void {
     this.#isEnded = true
     if (this.#kept.size === 0) this.#readable.push(null)
@@ -71,16 +81,16 @@ export class ReadableFeed {
   onRead(): void {
     this.#isWanted = true
     if (this.#mayPush) this.#give()
-    // Only here: outside of `_read()` node emits `readable` from inside `push(null)`, and the reader would get what
-    // follows before its own `read()` has returned.
+    // Only here: outside `_read()`, node emits `readable` inside `push(null)`, and the reader would get what follows
+    // before its own `read()` has returned.
     if (this.#isEnded && this.#kept.size === 0) this.#readable.push(null)
   }
 
   /**
-   * The reader calls `read()`. Without a size it gets all that node's buffer has, as one Buffer: so it gets what is
-   * kept with it, rather than by a `read()` of its own.
+   * The reader calls `read()`. Without a size, it gets everything in node's buffer as one Buffer, so the kept pieces
+   * are added to it, rather than left for another `read()`.
    *
-   * @param size what it asks for; undefined for all
+   * @param size what it asks for; undefined for everything
    */
   beforeRead(size: number | undefined): void {
     this.#isEmptied = size === undefined && this.#readable.readableFlowing !== true
@@ -96,11 +106,14 @@ export class ReadableFeed {
     this.#isEmptied = false
     if (size === 0) return
     this.#isAwaited = size !== undefined
-    // Node calls `_read()` again behind that: only there the end may come, and the call be resumed.
+    // Node calls `_read()` again after that: only there may the end be pushed, and the call be resumed.
     if (this.#mayPush) this.#give()
   }
 
-  /** It may look at `readableLength`, and wait for as many bytes as it needs. All pieces of a turn are one event. */
+  /**
+   * The reader may check `readableLength`, and wait for as many bytes as it needs. All pieces of a turn cause one
+   * event.
+   */
   #requestGive(): void {
     if (this.#isGiveDue) return
     this.#isGiveDue = true
@@ -117,7 +130,7 @@ export class ReadableFeed {
     return this.#isWanted && (this.#isAwaited || this.#readable.readableLength === 0)
   }
 
-  /** A reader by `data` has paused it. A reader by `readable` has to hear of a piece. */
+  /** A reader that uses `data` has paused it. A reader that uses `readable` has to be told about each piece. */
   get #isPaused(): boolean {
     return this.#readable.readableFlowing === false && this.#readable.listenerCount('readable') === 0
   }

@@ -1,5 +1,5 @@
 /**
- * The runtime that runs this code: Node.js, or one that has the modules of Node.js.
+ * The runtime that runs this code: Node.js, or one that provides Node.js's modules.
  *
  * @module
  */
@@ -7,7 +7,9 @@
 /** Its name in error messages. */
 export type Runtime = 'Node.js' | 'Bun' | 'Deno'
 
-/** The runtime with these versions of its parts. Bun and Deno name the Node.js they are like, and themselves. */
+/**
+ * The runtime that reports these versions. Bun and Deno report the Node.js version that they imitate, and their own.
+ */
 export function toRuntime({ bun, deno }: NodeJS.Dict<string>): Runtime {
   if (bun !== undefined) return 'Bun'
   return deno === undefined ? 'Node.js' : 'Deno'

@@ -6,21 +6,21 @@
 
 const SECOND = 1_000
 
-/** Counts fractions of a token. It has no clock: its owner reads one where that is needed, and no sooner. */
+/** Counts fractions of a token. It has no clock: its owner reads one only when that is needed. */
 export class TokenBucket {
-  /** Tokens of a full bucket. */
+  /** The tokens of a full bucket. */
   readonly #burst: number
-  /** Tokens for each second. */
+  /** Tokens per second. */
   readonly #rate: number
   #tokens: number
-  /** When it was refilled last, in milliseconds of the owner's clock. */
+  /** When it was last refilled, in the owner's clock's milliseconds. */
   #refilledAt: number
 
   /**
-   * A full one.
+   * Creates a full bucket.
    *
-   * @param burst tokens of a full bucket
-   * @param rate tokens for each second
+   * @param burst the tokens of a full bucket
+   * @param rate tokens per second
    * @param now milliseconds since some fixed point
    */
   constructor(burst: number, rate: number, now: number) {
@@ -30,13 +30,13 @@ export class TokenBucket {
     this.#refilledAt = now
   }
 
-  /** Adds the tokens of the time since the last refill. */
+  /** Adds the tokens for the time since the last refill. */
   refill(now: number): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#refilledAt) * this.#rate) / SECOND)
     this.#refilledAt = now
   }
 
-  /** Adds tokens that were earned. A full bucket takes none; what is earned last may make it more than full. */
+  /** Adds earned tokens. A full bucket takes none, but the last addition may make it more than full. */
   earn(tokens: number): void {
     if (this.#tokens < this.#burst) this.#tokens += tokens
   }
@@ -46,7 +46,7 @@ export class TokenBucket {
     return this.#tokens >= tokens
   }
 
-  /** @returns false where there are fewer tokens than that: then all of them stay */
+  /** @returns false if there are fewer tokens than that: then none is taken */
   take(tokens = 1): boolean {
     if (this.#tokens < tokens) return false
     this.#tokens -= tokens

@@ -1,5 +1,5 @@
 /**
- * What every check of an input needs: how a value looks, and the error that names it.
+ * What every input check needs: how to show a value, and the error that names it.
  *
  * @module
  */
@@ -20,12 +20,15 @@ export function show(value: unknown): string {
   return String(value)
 }
 
-/** As {@link show}, but a string is shown as its kind only: where another type is expected, it may be a secret. */
+/**
+ * Like {@link show}, but of a string it shows only the kind: where another type is expected, the string may be a
+ * secret.
+ */
 export function showKind(value: unknown): string {
   return typeof value === 'string' ? 'a string' : show(value)
 }
 
-/** The name of a field. Of a whole line, with a value behind a colon, only the name is shown. */
+/** A field's name. Of a whole line, with a value after a colon, it shows only the name. */
 export function showName(name: unknown): string {
   // The first character may be the colon of a pseudo-header.
   const colon = typeof name === 'string' ? name.indexOf(':', 1) : -1
@@ -41,9 +44,9 @@ export function showTarget(target: unknown): string {
 /** A path, an authority or a URL without credentials, query and fragment. `…` stands for what is left out. */
 export function withoutSecrets(target: string): string {
   const end = target.search(/[?#]/)
-  // A single slash begins a path: an `@` in it ends no credentials.
+  // A single slash begins a path: an `@` in it doesn't end credentials.
   const at = /^\/(?!\/)/.test(target) ? -1 : target.lastIndexOf('@')
-  // It can't be told whether this is part of the password or of the query.
+  // This may be part of the password or of the query: there is no way to tell.
   if (end !== -1 && end < at) return '…'
   const text = end === -1 || end + 1 === target.length ? target : `${target.slice(0, end + 1)}…`
   return at === -1 ? text : `…${text.slice(at)}`
@@ -54,7 +57,7 @@ function toObjectName(value: object): string {
     const name: unknown = value.constructor === undefined ? 'no prototype' : value.constructor.name
     if (typeof name === 'string' && name !== '') return `an object (${name})`
   } catch {
-    // Converting an object runs its code: an error from there would hide the message that is being made.
+    // Converting an object runs its code: an error from there would hide the message that is being built.
   }
   return 'an object'
 }
@@ -65,21 +68,25 @@ export function invalid(name: string, value: unknown, accepted: string): Invalid
 }
 
 /**
- * The same for an argument that has to be an object or a function. A string that came instead isn't shown: it may be a
- * body, a header, or a URL with a password.
+ * Like `invalid()`, for an argument that has to be an object or a function. A string that was passed instead isn't
+ * shown: it may be a body, a header, or a URL with a password.
  */
 export function invalidKind(name: string, value: unknown, accepted: string): InvalidArgumentError {
   return toInvalid(name, showKind(value), accepted)
 }
 
-/** The same with the value as it is to be shown. @param shown such as `showTarget()` makes it */
+/**
+ * Like `invalid()`, with the value's text given.
+ *
+ * @param shown for example from `showTarget()`
+ */
 export function toInvalid(name: string, shown: string, accepted: string): InvalidArgumentError {
   return new InvalidArgumentError(`Invalid ${name}: got ${escapeUnseen(shown)}, expected ${accepted}`)
 }
 
 /**
- * Characters that a terminal or a log could take for a command, or not show at all: DEL, C1, line separators and
- * marks of direction.
+ * Characters that a terminal or a log could interpret as a command, or not show at all: DEL, C1, line separators and
+ * direction marks.
  */
 const UNSEEN = /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 

@@ -1,41 +1,50 @@
 /**
- * The bandwidth-delay product of a path: round trip × rate.
+ * A path's bandwidth-delay product: round trip × rate.
  *
  * @module
  */
 
-/** How long the meter rests after a measurement that has not grown a window. Milliseconds. */
+/** How long, in milliseconds, the meter rests after a measurement that hasn't grown a window. */
 const CALM = 1_000
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** The least round trip that is assumed: a clock may be coarser than a round trip within one machine. Milliseconds. */
+/**
+ * The shortest round trip that is assumed, in milliseconds: a clock may be coarser than a round trip within one
+ * machine.
+ */
 const SHORTEST = 0.001
 
 /**
- * Measures with PINGs while large responses come in. The shortest round trip is that of the path itself: a longer one
- * comes from a queue, and a larger window would only make the queue longer. So a slow path with a long queue has a
- * small product, and its window stays small. A fast path over a long distance has a large product, and its windows grow
- * until the path is filled.
+ * Measures with PINGs while large responses arrive. The shortest round trip is the path's own: a longer one is due to a
+ * queue, and a larger window would only make the queue longer. So a slow path with a long queue has a small product,
+ * and its window stays small. A fast path over a long distance has a large product, and its windows grow until the path
+ * is filled.
  */
 export class BandwidthMeter {
-  /** When the PING in flight was sent; NEVER without one. Milliseconds of the owner's clock. */
+  /** When the PING in flight was sent, in the owner's clock's milliseconds; NEVER without one. */
   #sentAt = NEVER
-  /** The next PING is not sent before this. Milliseconds of the owner's clock; -Infinity before the first. */
+  /** The next PING is not sent before this time, in the owner's clock's milliseconds; -Infinity before the first. */
   #nextAt = Number.NEGATIVE_INFINITY
   #shortestTrip = NEVER
-  /** Bytes since `#since`. */
+  /** The bytes received since `#since`. */
   #received = 0
   #since = NEVER
-  /** A window has just grown: data that comes within the next round trip was still sent under the old window. */
+  /**
+   * Whether a window has just grown: data that arrives within the next round trip was still sent under the old window.
+   */
   #isSettling = false
 
-  /** Counts bytes of DATA that were received. */
+  /** Counts received bytes of DATA. */
   add(bytes: number): void {
     this.#received += bytes
   }
 
-  /** Much data is coming in: a measurement may begin. @returns whether a PING is to be sent */
+  /**
+   * Much data is arriving: a measurement may begin.
+   *
+   * @returns whether to send a PING
+   */
   begin(now: number): boolean {
     if (this.#sentAt !== NEVER || now < this.#nextAt) return false
     this.#sentAt = now
@@ -44,9 +53,9 @@ export class BandwidthMeter {
   }
 
   /**
-   * The ACK of the measurement's PING has come.
+   * The ACK of the measurement's PING has arrived.
    *
-   * @returns bytes that are in flight at the present rate; 0 when this measurement tells nothing
+   * @returns how many bytes are in flight at the current rate; 0 if this measurement says nothing
    */
   end(now: number): number {
     this.#shortestTrip = Math.min(this.#shortestTrip, Math.max(now - this.#sentAt, SHORTEST))
@@ -59,7 +68,11 @@ export class BandwidthMeter {
     return (this.#received / Math.max(now - this.#since, SHORTEST)) * this.#shortestTrip
   }
 
-  /** The measurement is used. @param hasGrown whether a window was grown because of it */
+  /**
+   * The measurement has been used.
+   *
+   * @param hasGrown whether a window has grown because of it
+   */
   conclude(now: number, hasGrown: boolean): void {
     this.#isSettling = hasGrown
     if (hasGrown) return

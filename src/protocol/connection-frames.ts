@@ -1,5 +1,5 @@
 /**
- * The frames of the connection itself: SETTINGS, PING, GOAWAY, ORIGIN, and WINDOW_UPDATE on stream 0.
+ * The connection's own frames: SETTINGS, PING, GOAWAY, ORIGIN, and WINDOW_UPDATE on stream 0.
  *
  * @module
  */
@@ -16,21 +16,29 @@ import type { ReceiveWindows } from './receive-windows.ts'
 import type { OwnSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE, ServerSettings, toSettingList } from './settings.ts'
 
-/** Hears of the frames that the server sends about the connection. */
+/** Is told about the frames in which the server speaks about the connection. */
 export interface ServerListener {
-  /** The server's SETTINGS have come, or changed. @param settings the same object each time */
+  /**
+   * The server's SETTINGS have arrived or changed.
+   *
+   * @param settings the same object each time
+   */
   onSettings(settings: ServerSettings): void
-  /** GOAWAY has come. Called before the streams above `lastStreamId` hear that they were refused. */
+  /** GOAWAY has arrived. Called before the streams above `lastStreamId` are told that they were refused. */
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
-  /** WINDOW_UPDATE of the connection has come. */
+  /** WINDOW_UPDATE for the connection has arrived. */
   onCredit(): void
-  /** ORIGIN has come (RFC 8336). @param origins as the server writes them: 128 at most */
+  /**
+   * ORIGIN has arrived (RFC 8336).
+   *
+   * @param origins as the server writes them: 128 at most
+   */
   onOrigins(origins: readonly string[]): void
 }
 
 /** Sends the connection's own frames, and handles those that the reader finds on stream 0. */
 export class ConnectionFrames implements ConnectionFrameListener {
-  /** What the server's SETTINGS have said so far. */
+  /** The server's SETTINGS so far. */
   readonly server = new ServerSettings()
   readonly #windows: ReceiveWindows
   readonly #streams: OpenStreams
@@ -38,7 +46,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
   readonly #output: Output
   readonly #budget: FrameBudget
   readonly #listener: ServerListener
-  /** The last stream of the latest GOAWAY; Infinity before the first. */
+  /** The last stream id of the latest GOAWAY; Infinity before the first. */
   #lastGoaway = Number.POSITIVE_INFINITY
 
   constructor(
@@ -57,7 +65,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     this.#listener = listener
   }
 
-  /** Sends the preface, of which the first SETTINGS are a part (RFC 9113 §3.4). */
+  /** Sends the preface, which includes the first SETTINGS (RFC 9113 §3.4). */
   sendPreface(settings: OwnSettings): void {
     const { headerTableSize = DEFAULT_TABLE_SIZE } = settings
     const { streamWindow } = this.#windows
@@ -75,14 +83,14 @@ export class ConnectionFrames implements ConnectionFrameListener {
     const { initialWindowSize } = server
     const smallestTable = server.apply(bytes, start, end)
     if (smallestTable !== -1) {
-      // RFC 7541 §4.2: the smallest size in between has to be told as well.
+      // RFC 7541 §4.2: the smallest size in between must be announced, too.
       encoder.setMaxTableSize(smallestTable)
       encoder.setMaxTableSize(server.headerTableSize)
     }
     writer.maxFrameSize = server.maxFrameSize
     const change = server.initialWindowSize - initialWindowSize
     if (change !== 0) {
-      // The change goes to each stream, so that the frame costs more.
+      // The change affects each stream, so the frame costs more.
       this.#budget.spendPass(this.#streams.table.passSize)
       this.#streams.moveSendWindows(change)
     }
@@ -105,7 +113,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
   onPing(bytes: Buffer, start: number, isAck: boolean): void {
     const low = bytes.readUInt32BE(start + 4)
     if (isAck) {
-      // An ACK of a PING that was never sent: harmless, but charged to the peer's budget.
+      // An ACK of a PING that was never sent is harmless, but charged to the peer's budget.
       if (!this.#output.sentPings.acknowledge(low)) this.#budget.spend()
       return
     }

@@ -1,43 +1,43 @@
 /**
- * The connection's receive window (RFC 9113 §6.9), and how much of it unread data takes.
+ * The connection's receive window (RFC 9113 §6.9), and how much of it is taken by unread data.
  *
  * @module
  */
 
-/** WINDOW_UPDATE is due when the bytes to announce are one part of this many of the window without its unread bytes. */
+/** WINDOW_UPDATE is due when one in this many bytes of the window, not counting its unread ones, can be announced. */
 const UPDATE_PART = 2
 
 /**
- * Credit is scarce below one part of this many of the window: streams whose readers read would soon wait for streams
- * whose readers don't.
+ * Credit is scarce when fewer than one in this many bytes of the window are left: streams with readers that read would
+ * soon wait for streams with readers that don't.
  */
 const SCARCE_PART = 4
 
 /**
- * Credit goes back to the peer as bytes are read, so that the buffered bytes stay below the window: a peer that sends
- * to readers who don't read gets no more credit. But the readers of other streams must not wait for those. While there
- * are such streams, and credit is scarce, the window gives credit for unread bytes in advance, up to a bound. When
- * these bytes are read later, that credit is settled first.
+ * The peer gets credit back as bytes are read, so that the buffered bytes stay below the window: a peer that sends to
+ * readers who don't read gets no more credit. But other streams' readers must not wait for them. While there are such
+ * streams, and credit is scarce, the window gives credit for unread bytes in advance, up to a bound. When these bytes
+ * are read later, that credit is settled first.
  */
 export class ConnectionWindow {
-  /** The window when everything is read: what the peer may send at once. Bytes. */
+  /** The window when everything has been read, which is what the peer may send at once, in bytes. */
   #size: number
-  /** What the peer may send now. Bytes. */
+  /** What the peer may send now, in bytes. */
   #available: number
-  /** Credit that is due to the peer and not announced yet. Bytes. */
+  /** Credit that is due to the peer and not announced yet, in bytes. */
   #returned = 0
-  /** Bytes that were received and not read yet. */
+  /** How many received bytes haven't been read yet. */
   #held = 0
-  /** Credit that was given in advance for unread bytes. Bytes. */
+  /** Credit that was given in advance for unread bytes, in bytes. */
   #overcommitted = 0
-  /** The most that may be unread in all. Bytes. */
+  /** The most bytes that may be unread in total. */
   readonly #maxHeld: number
-  /** The window has grown since the last `announce()`. */
+  /** Whether the window has grown since the last `announce()`. */
   #hasGrown = false
 
   /**
-   * @param size the window that the peer knows already, or that will be announced in any case; bytes
-   * @param maxHeld the most that may be unread in all; bytes
+   * @param size the window that the peer already knows, or that will be announced in any case, in bytes
+   * @param maxHeld the most bytes that may be unread in total
    */
   constructor(size: number, maxHeld: number) {
     this.#size = size
@@ -49,12 +49,16 @@ export class ConnectionWindow {
     return this.#size
   }
 
-  /** Bytes that were received and not read yet. */
+  /** How many received bytes haven't been read yet. */
   get held(): number {
     return this.#held
   }
 
-  /** Counts bytes that were received. @returns false when the peer has exceeded the window */
+  /**
+   * Counts received bytes.
+   *
+   * @returns false if the peer has exceeded the window
+   */
   receive(bytes: number): boolean {
     this.#available -= bytes
     return this.#available >= 0
@@ -65,7 +69,7 @@ export class ConnectionWindow {
     this.#held += bytes
   }
 
-  /** Held bytes were read, or thrown away. */
+  /** Held bytes were read or discarded. */
   release(bytes: number): void {
     this.#held -= bytes
     const paid = Math.min(this.#overcommitted, bytes)
@@ -73,14 +77,16 @@ export class ConnectionWindow {
     this.#returned += bytes - paid
   }
 
-  /** Received bytes were read, or thrown away, at once. */
+  /** Received bytes were read or discarded at once. */
   consume(bytes: number): void {
     this.#returned += bytes
   }
 
   /**
-   * Gives credit in advance for unread bytes when credit is scarce: a response whose reader reads may have to wait
-   * otherwise. @returns whether there is credit to announce
+   * Gives credit in advance for unread bytes when credit is scarce: otherwise a response whose reader reads may have to
+   * wait.
+   *
+   * @returns whether there is credit to announce
    */
   overcommit(): boolean {
     if ((this.#available + this.#returned) * SCARCE_PART > this.#size) return false
@@ -91,7 +97,11 @@ export class ConnectionWindow {
     return true
   }
 
-  /** Grows the window. @param size bytes; no effect unless it is larger than before */
+  /**
+   * Grows the window.
+   *
+   * @param size in bytes; no effect unless it is larger than before
+   */
   grow(size: number): void {
     if (size <= this.#size) return
     this.#returned += size - this.#size
@@ -105,7 +115,7 @@ export class ConnectionWindow {
     return this.#returned > 0 && this.#returned * UPDATE_PART >= this.#available + this.#returned
   }
 
-  /** Takes the increment of a WINDOW_UPDATE: all the credit that is due. The peer may use it from now on. */
+  /** Takes the increment for a WINDOW_UPDATE: all the credit that is due. The peer may use it from now on. */
   announce(): number {
     const increment = this.#returned
     this.#returned = 0

@@ -1,5 +1,5 @@
 /**
- * The client's side of one HTTP/2 connection, without its socket: bytes in, events out, and bytes to be written.
+ * The client's side of one HTTP/2 connection, without its socket: bytes in, events out, and bytes to write.
  *
  * @module
  */
@@ -28,48 +28,48 @@ import { StreamUpload } from './stream.ts'
 import { StreamFrames } from './stream-frames.ts'
 import { canSend } from './stream-state.ts'
 
-/** Hears of a connection. */
+/** Is told about a connection's events. */
 export interface ConnectionListener extends OutputListener, ServerListener {
   /**
-   * A connection error (RFC 9113 §5.4.1): the peer has broken the protocol. GOAWAY waits for `flush()`; this is the
-   * last call to the listener about what was received.
+   * A connection error (RFC 9113 §5.4.1): the peer has violated the protocol. GOAWAY waits for `flush()`; this is the
+   * last call to the listener about received frames.
    */
   onFault(fault: ConnectionFault): void
-  /** Milliseconds since some fixed point, never going back. */
+  /** Milliseconds since some fixed point. It never goes back. */
   now(): number
 }
 
-/** The options of a connection. */
+/** A connection's options. */
 export interface ConnectionOptions {
   readonly settings: OwnSettings
   readonly windows: ReceiveWindows
 }
 
-/** A piece below this size waits a little for the next one, since both may go out in one write. Bytes. */
+/** A piece below this size, in bytes, waits a little for the next one, because one write may take both. */
 const SMALL_PIECE = 16_384
 
 /**
- * The decoder's limit of a field section: what is left of a section that is cut off here is above the caller's largest
- * limit. The field that is cut off may have 8/5 of its block in Huffman's code, and the caller's limit is a block's
- * size. Bytes.
+ * The decoder's limit for a field section, in bytes: what remains of a section that is cut off here is above the
+ * caller's largest limit. In the Huffman code, the field that is cut off may decode to 8/5 of its block's size, and the
+ * caller's limit is a block's size.
  */
 const MAX_LIST_SIZE = 3 * MAX_BLOCK_SIZE
 
 /**
  * - `open`: streams may be opened
  * - `closing`: we have sent GOAWAY with NO_ERROR, and open no more streams
- * - `over`: the socket is gone, or there was a connection error; bytes that come in are ignored
+ * - `over`: the socket is gone, or there was a connection error; incoming bytes are ignored
  */
 type ConnectionState = 'open' | 'closing' | 'over'
 
 /**
- * Brings the frames of a connection to its streams. It has no socket and no timer: the owner passes in the bytes that
- * were read, and writes the bytes that `flush()` hands over.
+ * Passes a connection's frames to its streams. It has no socket and no timer: the owner passes in the bytes that were
+ * read, and writes the bytes that `flush()` provides.
  */
 export class ClientConnection {
-  /** The PINGs that we have sent, as a server that counts them would count. */
+  /** The PINGs that we have sent, counted as a server counts them. */
   readonly pings = new PingLedger()
-  /** Hears what becomes of the data that has come, and gives its credit back. */
+  /** Is told what happens to received data, and returns its credit. */
   readonly flow: ReceiveFlow
   readonly #listener: ConnectionListener
   readonly #options: ConnectionOptions
@@ -89,7 +89,7 @@ export class ClientConnection {
     this.#output = new Output(listener)
     this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this.pings, now)
     this.flow = this.#streams.flow
-    // Until its ACK the peer may use the protocol's default table size as well.
+    // Until it acknowledges, the peer may use the protocol's default table size, too.
     const decoder = new HpackDecoder(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), MAX_LIST_SIZE)
     this.#frames = new ConnectionFrames(
       options.windows,
@@ -103,7 +103,7 @@ export class ClientConnection {
     this.#reader = new FrameReader(streamFrames, this.#frames, maxFrameSize)
   }
 
-  /** What the server's SETTINGS have said so far; the same object each time. */
+  /** The server's SETTINGS so far; the same object each time. */
   get server(): ServerSettings {
     return this.#frames.server
   }
@@ -113,28 +113,28 @@ export class ClientConnection {
     return this.#state !== 'over' && this.#streams.table.hasIds
   }
 
-  /** The highest stream that the server has shown to have accepted, by a frame on it; 0 for none. */
+  /** The highest stream that the server has evidently accepted, because it sent a frame on it; 0 for none. */
   get lastAcceptedId(): number {
     return this.#streams.table.lastAcceptedId
   }
 
-  /** The connection's send window: bytes that the peer takes now, for all streams together. */
+  /** The connection's send window: the bytes that the peer accepts now, for all streams together. */
   get sendWindow(): number {
     return this.#streams.uploads.window
   }
 
-  /** Whether no more bodies can be sent: streams that have ended hold the send window. */
+  /** Whether no more bodies can be sent, because streams that have ended occupy the send window. */
   get isShut(): boolean {
     return this.#streams.uploads.isShut
   }
 
-  /** Whether there is data to send that the connection window and the stream windows allow for. */
+  /** Whether there is data to send that the connection window and the stream windows allow. */
   get hasUploads(): boolean {
     const { uploads } = this.#streams
     return this.#state !== 'over' && uploads.canSend
   }
 
-  /** The number of pieces in which `flush()` would hand over the frames that wait. */
+  /** The number of pieces in which `flush()` would pass on the waiting frames. */
   get pieces(): number {
     return this.#output.writer.pieces
   }
@@ -145,10 +145,7 @@ export class ClientConnection {
     this.flow.start()
   }
 
-  /**
-   * Reads a chunk that the socket has delivered. The caller must not write to its memory again: listeners get pieces of
-   * it.
-   */
+  /** Reads a chunk from the socket. The caller must not write to its memory again: listeners get pieces of it. */
   receive(chunk: Buffer): void {
     if (this.#state === 'over') return
     try {
@@ -157,31 +154,31 @@ export class ClientConnection {
       if (!(thrown instanceof ConnectionFault)) throw thrown
       this.stop()
       this.#output.writer.goaway(thrown.code, thrown.message)
-      // Streams that end now, and callers who hear of it, may still reset, write and give credit: nothing of that
-      // follows the GOAWAY.
+      // Streams that end now, and callers who are told, may still reset, write and give credit: none of that may follow
+      // the GOAWAY.
       this.#output.writer.seal()
       this.#output.requestFlush()
       this.#listener.onFault(thrown)
     }
   }
 
-  /** Makes DATA frames of up to `limit` bytes, as far as the windows allow. */
+  /** Creates DATA frames of up to `limit` bytes, as far as the windows allow. */
   frameUploads(limit: number): void {
     if (this.#state !== 'over') this.#streams.uploads.pump(limit)
   }
 
-  /** Hands all frames that wait over to the sink. */
+  /** Passes all waiting frames to the sink. */
   flush(sink: ByteSink): void {
     this.#budget.clearAcks()
     this.#output.flush(sink)
   }
 
-  /** An upload begins in the next turn of the event loop. {@link onUploadTurn} follows. */
+  /** An upload will begin in the next turn of the event loop. {@link onUploadTurn} follows. */
   expectUpload(): void {
     this.#output.expectUpload()
   }
 
-  /** The turn of a due upload has come: one write takes the frames of all uploads of a turn. */
+  /** The turn of an expected upload has come. One write takes the frames of all uploads in a turn. */
   onUploadTurn(): void {
     this.#output.onUploadTurn()
   }
@@ -190,8 +187,8 @@ export class ClientConnection {
    * Opens a stream and sends the request's header section.
    *
    * @param fields the pseudo-header fields first, all of them checked, names in lower case
-   * @param isEnd whether END_STREAM goes with it: neither content nor trailers follow
-   * @param sensitive names of further fields that are sent never-indexed (RFC 7541 §7.1.3); null for none
+   * @param isEnd whether END_STREAM goes with it, because neither content nor trailers follow
+   * @param sensitive names of additional fields that are sent never-indexed (RFC 7541 §7.1.3); null for none
    * @throws InvalidArgumentError for fields that can't be encoded. Then nothing has changed: the stream is still idle.
    */
   open(
@@ -209,8 +206,8 @@ export class ClientConnection {
   }
 
   /**
-   * Queues a piece of data; it is sent when the windows and the other streams allow. `onSent` tells when. One piece at
-   * a time: the next one after `onSent(true)`.
+   * Queues a piece of data, to be sent when the windows and the other streams allow. `onSent` says when. Pass one piece
+   * at a time: the next one after `onSent(true)`.
    */
   send(stream: Http2Stream, piece: Uint8Array, isLast: boolean): void {
     const { upload } = stream
@@ -224,8 +221,10 @@ export class ClientConnection {
   }
 
   /**
-   * Sends the trailer section, with END_STREAM. @param sensitive as for `open()` @throws InvalidArgumentError as
-   * `open()` does
+   * Sends the trailer section, with END_STREAM.
+   *
+   * @param sensitive as for `open()`
+   * @throws InvalidArgumentError as `open()` does
    */
   sendTrailers(
     stream: Http2Stream,
@@ -244,13 +243,17 @@ export class ClientConnection {
     if (stream.state !== 'closed' && stream.state !== 'idle') this.#streams.reset(stream, code)
   }
 
-  /** The caller wants nothing more of either body. The stream stays open until it is reset, or ends. */
+  /** The caller doesn't need more of either body. The stream stays open until it is reset, or ends. */
   cancel(stream: Http2Stream): void {
     stream.isCancelled = true
     this.#streams.cancelUpload(stream)
   }
 
-  /** Sends another priority of an open stream (RFC 9218 §7.1). @param value of the `priority` field */
+  /**
+   * Sends another priority for an open stream (RFC 9218 §7.1).
+   *
+   * @param value the `priority` field's value
+   */
   reprioritize(stream: Http2Stream, value: string): void {
     if (stream.state === 'closed' || stream.state === 'idle') return
     this.#streams.uploads.setUrgency(stream, toUrgency(value))
@@ -258,12 +261,16 @@ export class ClientConnection {
     this.#output.requestFlush()
   }
 
-  /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
+  /**
+   * Sends a PING (RFC 9113 §6.7).
+   *
+   * @param onAck isn't called if the connection ends first
+   */
   ping(onAck: () => void): void {
     this.#output.ping(onAck)
   }
 
-  /** Announces the sizes of windows that have changed. */
+  /** Announces the window sizes that have changed. */
   sendWindows(): void {
     this.flow.announce()
   }
@@ -278,7 +285,7 @@ export class ClientConnection {
     this.#output.requestFlush()
   }
 
-  /** The socket is gone, or there was a connection error: bytes that come in are ignored from now on. */
+  /** The socket is gone, or there was a connection error: incoming bytes are ignored from now on. */
   stop(): void {
     this.#state = 'over'
     this.#reader.stop()

@@ -1,43 +1,48 @@
 /**
- * A field block in several frames: HEADERS and the CONTINUATION frames behind it (RFC 9113 §4.3).
+ * A field block in several frames: HEADERS, and the CONTINUATION frames that follow it (RFC 9113 §4.3).
  *
  * @module
  */
 
 import { flood } from './protocol-error.ts'
 
-/** The largest field block that is accepted: the largest `maxHeaderSize` of a caller. Bytes. */
+/** The largest field block that is accepted, in bytes: the largest `maxHeaderSize` that a caller can set. */
 export const MAX_BLOCK_SIZE = 1_048_576
 
 /**
- * The CONTINUATION frames of one field block: enough for the largest block in frames of a sensible size. More of them
- * are a flood (CVE-2024-27316 and its like).
+ * The most CONTINUATION frames in one field block: enough for the largest block in frames of a sensible size. More are
+ * a flood (CVE-2024-27316 and similar).
  */
 const MAX_CONTINUATIONS = 128
 
-/** The least room for a field block of several fragments. Bytes. */
+/** The least room for a field block of several fragments, in bytes. */
 const MIN_ROOM = 1_024
 
-/** A fragment of so many bytes is copied faster without a native call. */
+/** Up to this size, a fragment is copied faster without a native call. */
 const SMALL_FRAGMENT = 32
 
 const NOTHING = Buffer.alloc(0)
 
-/** Gathers the fragments of one field block at a time. They are copied: a view of a chunk would keep all of it. */
+/** Gathers the fragments of one field block at a time. They are copied, because a view would keep the whole chunk. */
 export class FieldBlock {
   /** The stream whose field block isn't complete; 0 for none. */
   streamId = 0
-  /** END_STREAM came with HEADERS. */
+  /** Whether HEADERS had END_STREAM. */
   isEnd = false
-  /** It has room for more. */
+  /** It has room for more than the block. */
   #bytes: Buffer = NOTHING
-  /** Octets in `#bytes`. */
+  /** How many octets `#bytes` contains. */
   #size = 0
-  /** Octets of the payloads so far, with the padding and the priority of HEADERS. */
+  /** The size of the payloads so far, in octets, with HEADERS' padding and priority. */
   #payload = 0
   #continuations = 0
 
-  /** The header of HEADERS or CONTINUATION has come. @param length of its payload @throws ConnectionFault */
+  /**
+   * The frame header of HEADERS or CONTINUATION has arrived.
+   *
+   * @param length its payload's size
+   * @throws ConnectionFault
+   */
   count(length: number, isContinuation: boolean): void {
     this.#payload = isContinuation ? this.#payload + length : length
     this.#continuations = isContinuation ? this.#continuations + 1 : 0
@@ -45,13 +50,13 @@ export class FieldBlock {
     flood(`A field block has more than ${MAX_BLOCK_SIZE} bytes or ${MAX_CONTINUATIONS} CONTINUATION frames`)
   }
 
-  /** HEADERS without END_HEADERS has come. */
+  /** HEADERS without END_HEADERS has arrived. */
   begin(streamId: number, isEnd: boolean): void {
     this.streamId = streamId
     this.isEnd = isEnd
   }
 
-  /** Adds a fragment. The room at least doubles, so that each octet is copied a bounded number of times. */
+  /** Adds a fragment. The room at least doubles, so each octet is copied a bounded number of times. */
   add(bytes: Buffer, start: number, end: number): void {
     const size = this.#size + end - start
     if (size > this.#bytes.length) {
@@ -64,7 +69,11 @@ export class FieldBlock {
     this.#size = size
   }
 
-  /** END_HEADERS has come. @returns the whole block, of which nothing is kept here */
+  /**
+   * END_HEADERS has arrived.
+   *
+   * @returns the whole block, which isn't kept here
+   */
   take(): Buffer {
     const block = this.#bytes.subarray(0, this.#size)
     this.#bytes = NOTHING

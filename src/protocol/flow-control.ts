@@ -1,5 +1,5 @@
 /**
- * Flow control of what we receive (RFC 9113 §5.2, §6.9): how much the peer may send, and when we send WINDOW_UPDATE.
+ * Flow control for what we receive (RFC 9113 §5.2, §6.9): how much the peer may send, and when we send WINDOW_UPDATE.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import type { ReceiveWindows } from './receive-windows.ts'
 import type { Http2Stream } from './stream.ts'
 import type { StreamTable } from './stream-table.ts'
 
-/** WINDOW_UPDATE goes out when one part of this many of the window was read. */
+/** WINDOW_UPDATE is sent when one in this many bytes of the window has been read. */
 const UPDATE_PART = 2
 
-/** The credit of one connection and its streams: what is read, unread, and given back. */
+/** The credit of one connection and its streams: what has been read, is unread, and has been given back. */
 export class ReceiveFlow {
   readonly #windows: ReceiveWindows
   readonly #table: StreamTable
@@ -24,12 +24,15 @@ export class ReceiveFlow {
   readonly #now: () => number
   readonly #meter = new BandwidthMeter()
   readonly #onMeasured = (): void => this.#adapt()
-  /** The peer has acknowledged our first SETTINGS. */
+  /** Whether the peer has acknowledged our first SETTINGS. */
   #hasAck = false
-  /** The number of open streams that have no unread data. */
+  /** The number of open streams without unread data. */
   #reading = 0
 
-  /** @param pings the PINGs that we have sent @param now milliseconds since some fixed point */
+  /**
+   * @param pings the PINGs that we have sent
+   * @param now milliseconds since some fixed point
+   */
   constructor(
     windows: ReceiveWindows,
     table: StreamTable,
@@ -44,13 +47,13 @@ export class ReceiveFlow {
     this.#now = now
   }
 
-  /** Bytes that were received and not read yet, of all streams. */
+  /** How many received bytes haven't been read yet, on all streams. */
   get held(): number {
     return this.#windows.connection.held
   }
 
   /**
-   * The receive window of a stream that is opened now. Bytes. Before the first ACK it is at least the protocol's
+   * The receive window of a stream that is opened now, in bytes. Before the first ACK, it is at least the protocol's
    * default, which the peer may still use (§6.9.2).
    */
   get #streamWindow(): number {
@@ -58,7 +61,7 @@ export class ReceiveFlow {
     return this.#hasAck ? usableWindow : Math.max(usableWindow, DEFAULT_WINDOW)
   }
 
-  /** Announces the connection window, where it is to be larger than the protocol's default (§6.9.2). */
+  /** Announces the connection window if it has to be larger than the protocol's default (§6.9.2). */
   start(): void {
     this.#announceConnection()
   }
@@ -77,13 +80,13 @@ export class ReceiveFlow {
   }
 
   /**
-   * Announces what has changed: the connection window first, so that no stream finds it used up. Another
-   * SETTINGS_INITIAL_WINDOW_SIZE goes out together with a WINDOW_UPDATE of each stream for the bytes that were read.
+   * Announces what has changed: the connection window first, so that no stream finds it used up. A changed
+   * SETTINGS_INITIAL_WINDOW_SIZE is sent together with a WINDOW_UPDATE on each stream for the bytes that were read.
    *
-   * A larger size counts at once, since the peer may use it before its ACK comes. WINDOW_UPDATE goes along because some
-   * peers that have used their window up continue at WINDOW_UPDATE only. It has no credit for the growth: a peer that
-   * applies SETTINGS as RFC 9113 §6.9.2 says would have that twice. With a smaller size it is needed, too: the bytes
-   * read under the larger window may be more than the whole smaller one, and no further data would come in to trigger a
+   * A larger size counts at once, because the peer may use it before its ACK arrives. WINDOW_UPDATE is sent with it
+   * because some peers that have used up their window continue only at WINDOW_UPDATE. It has no credit for the growth:
+   * a peer that applies SETTINGS as RFC 9113 §6.9.2 says would get that twice. With a smaller size it is needed, too:
+   * the bytes read under the larger window may exceed the whole smaller one, and no more data would arrive to trigger a
    * WINDOW_UPDATE.
    */
   announce(): void {
@@ -101,10 +104,11 @@ export class ReceiveFlow {
   }
 
   /**
-   * The peer has acknowledged our first SETTINGS: it no longer uses the protocol's default. They precede all streams.
+   * The peer has acknowledged our first SETTINGS, so it no longer uses the protocol's default. They precede all
+   * streams.
    *
    * A stream that was open before a later, smaller size was announced keeps its window: Bun's server (1.4) acknowledges
-   * the size, and gives it only to streams that are opened later. The connection window bounds what comes.
+   * the size, but applies it only to streams that are opened later. The connection window limits what arrives.
    */
   onFirstAck(): void {
     const before = this.#streamWindow
@@ -113,13 +117,17 @@ export class ReceiveFlow {
     for (const stream of this.#table.values()) stream.receiveWindow += change
   }
 
-  /** Counts bytes that were received on any stream. @returns false when the peer has exceeded the connection window */
+  /**
+   * Counts bytes received on any stream.
+   *
+   * @returns false if the peer has exceeded the connection window
+   */
   receive(bytes: number): boolean {
     this.#meter.add(bytes)
     return this.#windows.connection.receive(bytes)
   }
 
-  /** Received bytes were thrown away, or were padding. */
+  /** Received bytes were discarded, or were padding. */
   consumeOnConnection(bytes: number): void {
     const { connection } = this.#windows
     connection.consume(bytes)
@@ -128,24 +136,24 @@ export class ReceiveFlow {
     this.#measure()
   }
 
-  /** The reader has taken a piece of the stream's data at once. */
+  /** The reader took a piece of the stream's data at once. */
   consume(stream: Http2Stream, bytes: number): void {
     this.consumeOnConnection(bytes)
     if (stream.phase !== 'whole') this.#credit(stream, bytes)
   }
 
-  /** The reader has not taken a piece of the stream's data yet: it is buffered. */
+  /** The reader hasn't taken a piece of the stream's data yet: it is buffered. */
   hold(stream: Http2Stream, bytes: number): void {
     const { connection } = this.#windows
     if (stream.held === 0 && stream.state !== 'closed') this.#reading--
     stream.held += bytes
     connection.hold(bytes)
     this.#overcommit()
-    // Buffered bytes don't count for the threshold any more, so that WINDOW_UPDATE may be due now.
+    // Buffered bytes no longer count for the threshold, so WINDOW_UPDATE may be due now.
     if (connection.isUpdateDue) this.#announceConnection()
   }
 
-  /** The reader has taken buffered data, or it was thrown away. */
+  /** The reader has taken buffered data, or it was discarded. */
   release(stream: Http2Stream, bytes: number): void {
     const { connection } = this.#windows
     stream.held -= bytes
@@ -161,16 +169,16 @@ export class ReceiveFlow {
 
   #credit(stream: Http2Stream, bytes: number): void {
     stream.consumed += bytes
-    // By the window that each peer knows of: Bun's server (1.4) acknowledges a larger one, and gives it only to streams
-    // that are opened later.
+    // The smallest window that the peer may be using counts: Bun's server (1.4) acknowledges a larger one, but applies
+    // it only to streams that are opened later.
     if (stream.consumed * UPDATE_PART < stream.leastWindow) return
     this.#update(stream)
     this.#measure()
   }
 
-  /** Half a window was read: only then enough data comes in to measure the path. */
+  /** Half a window has been read: only then does enough data arrive to measure the path. */
   #measure(): void {
-    // The data that is read now may have come before the ACK of the last PING. Then another PING would be a strike.
+    // The data that is read now may have arrived before the ACK of the last PING. Then another PING would be a strike.
     if (!this.#windows.mayGrow || !this.#pings.isFree) return
     const now = this.#now()
     if (!this.#meter.begin(now)) return
@@ -188,7 +196,7 @@ export class ReceiveFlow {
     this.#output.requestFlush()
   }
 
-  /** Streams whose readers read must not wait for streams whose readers don't. */
+  /** Streams with readers that read must not wait for streams with readers that don't. */
   #overcommit(): void {
     const { connection } = this.#windows
     if (this.#reading === 0 || connection.held === 0) return

@@ -11,27 +11,31 @@ import { readOrigins } from './origin-frame.ts'
 import { badSize, ForeignPeerFault, protocolError } from './protocol-error.ts'
 
 /**
- * Hears of the frames of streams: once for each, in wire order. `bytes` is the chunk that was read, or a buffer that
- * the reader uses once. The listener may keep a piece of it, but must not write to it.
+ * Is told about the frames on streams: once for each, in wire order. `bytes` is the chunk that was read, or a buffer
+ * that the reader uses once. The listener may keep a piece of it, but must not write to it.
  */
 export interface StreamFrameListener {
   /**
-   * A piece of a DATA frame: the part that has come so far. It may be empty.
+   * A piece of a DATA frame: the part that has arrived so far. It may be empty.
    *
-   * @param flow bytes that count for flow control: the piece, and the padding that came with it
-   * @param isEnd END_STREAM: no more data of this stream follows
+   * @param flow how many bytes count for flow control: the piece, and the padding that arrived with it
+   * @param isEnd END_STREAM: no more data follows on this stream
    */
   onData(streamId: number, bytes: Buffer, start: number, end: number, flow: number, isEnd: boolean): void
-  /** A complete field block (RFC 9113 §4.3): the fragments of HEADERS and of its CONTINUATION frames. */
+  /** A complete field block (RFC 9113 §4.3): the fragments in HEADERS and its CONTINUATION frames. */
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void
   onReset(streamId: number, code: number): void
   /** @param increment 0 is a stream error (RFC 9113 §6.9) */
   onWindowUpdate(streamId: number, increment: number): void
-  /** PRIORITY, which has no effect (RFC 9113 §5.3.2). @param size of the payload in bytes, which may be wrong (§6.3) */
+  /**
+   * PRIORITY, which has no effect (RFC 9113 §5.3.2).
+   *
+   * @param size the payload's size in bytes, which may be wrong (§6.3)
+   */
   onPriority(streamId: number, size: number): void
 }
 
-/** Hears of the frames of the connection, and of ignored frames: once for each, in wire order. */
+/** Is told about the connection's frames, and about ignored frames: once for each, in wire order. */
 export interface ConnectionFrameListener {
   onSettings(bytes: Buffer, start: number, end: number): void
   onSettingsAck(): void
@@ -39,29 +43,42 @@ export interface ConnectionFrameListener {
   onPing(bytes: Buffer, start: number, isAck: boolean): void
   /** @param debugData a copy; null for none */
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void
-  /** WINDOW_UPDATE on stream 0. @param increment 0 is a connection error (RFC 9113 §6.9) */
+  /**
+   * WINDOW_UPDATE on stream 0.
+   *
+   * @param increment 0 is a connection error (RFC 9113 §6.9)
+   */
   onConnectionWindowUpdate(increment: number): void
-  /** ORIGIN (RFC 8336 §2.1). @param origins as the server writes them. @param size of the payload in bytes */
+  /**
+   * ORIGIN (RFC 8336 §2.1).
+   *
+   * @param origins as the server writes them
+   * @param size the payload's size in bytes
+   */
   onOrigins(origins: readonly string[], size: number): void
-  /** A frame of an unknown type, on any stream (RFC 9113 §4.1). @param size of its payload in bytes */
+  /**
+   * A frame of an unknown type, on any stream (RFC 9113 §4.1).
+   *
+   * @param size its payload's size in bytes
+   */
   onIgnored(size: number): void
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The part of a frame that the reader expects next: its header, the payload of a DATA frame (passed on piece by piece),
- * a payload that is needed as a whole, or the payload of a frame that is ignored.
+ * The part of a frame that the reader expects next: its header, a DATA frame's payload (passed on piece by piece), a
+ * payload that is needed as a whole, or an ignored frame's payload.
  */
 type Place = 'header' | 'data' | 'payload' | 'ignored'
 
-/** Reads the frames that come in on one connection. It throws a `ConnectionFault`, and can't be used after that. */
+/** Reads the frames that arrive on one connection. It throws a `ConnectionFault`, and can't be used after that. */
 export class FrameReader {
   readonly #streams: StreamFrameListener
   readonly #connection: ConnectionFrameListener
   readonly #maxFrameSize: number
   #place: Place = 'header'
-  /** A frame header, or a payload, that comes in several chunks: the octets so far. */
+  /** A frame header, or a payload, that arrives in several chunks: the octets so far. */
   #partial: Buffer = NOTHING
   #filled = 0
   readonly #header = Buffer.alloc(FRAME_HEADER_SIZE)
@@ -70,9 +87,9 @@ export class FrameReader {
   #type = 0
   #flags = 0
   #streamId = 0
-  /** Octets of the payload that are missing; of a DATA frame without its padding. */
+  /** How many octets of the payload are missing; for a DATA frame, without its padding. */
   #left = 0
-  /** Octets of padding that are missing; -1 before the Pad Length field has come. */
+  /** How many octets of padding are missing; -1 before the Pad Length field has arrived. */
   #padding = 0
   /** The field block of several frames that isn't complete. */
   readonly #block = new FieldBlock()
@@ -90,7 +107,7 @@ export class FrameReader {
     this.#maxFrameSize = maxFrameSize
   }
 
-  /** The listeners hear nothing more, not even of the rest of the chunk that is being read. */
+  /** The listeners are told nothing more, not even about the rest of the chunk that is being read. */
   stop(): void {
     this.#isStopped = true
   }
@@ -98,7 +115,7 @@ export class FrameReader {
   /**
    * Reads a chunk to its end.
    *
-   * @throws ConnectionFault; and whatever the listener throws
+   * @throws ConnectionFault, and whatever the listener throws
    */
   receive(chunk: Buffer): void {
     let at = 0
@@ -119,7 +136,7 @@ export class FrameReader {
     }
   }
 
-  /** Whether the DATA frame is complete. An empty one is as soon as its header has come. */
+  /** Whether the DATA frame is complete. An empty one is complete as soon as its header has arrived. */
   get #isDataOver(): boolean {
     return this.#left === 0 && this.#padding === 0
   }
@@ -133,7 +150,7 @@ export class FrameReader {
     chunk.copy(this.#header, this.#filled, at, at + taken)
     this.#filled += taken
     if (this.#filled < FRAME_HEADER_SIZE) {
-      // An alert is shorter than a frame's header.
+      // An alert is shorter than a frame header.
       if (this.#isFirst && this.#filled > 1 && isTls(this.#header, 0)) throw new ForeignPeerFault('TLS')
       return at + taken
     }
@@ -174,7 +191,7 @@ export class FrameReader {
     throw new ForeignPeerFault(toForeignProtocol(bytes, at))
   }
 
-  /** Continues behind a frame's header. A payload that is complete in the chunk is handled at once. */
+  /** Continues after a frame header. A payload that is complete in the chunk is handled at once. */
   #enter(chunk: Buffer, at: number): number {
     const length = this.#length
     if (this.#type === FrameType.DATA) {
@@ -248,7 +265,11 @@ export class FrameReader {
     return at
   }
 
-  /** Passes a complete payload on. @param at where it starts */
+  /**
+   * Passes on a complete payload.
+   *
+   * @param at where it starts
+   */
   #tell(bytes: Buffer, at: number): void {
     switch (this.#type) {
       case FrameType.HEADERS:
@@ -321,7 +342,7 @@ export class FrameReader {
   }
 }
 
-/** RFC 8446 §5.1: the content type of an alert or of a handshake, and the major version, which is always 3. */
+/** RFC 8446 §5.1: the content type of an alert or a handshake, and the major version, which is always 3. */
 const TLS_ALERT = 21
 const TLS_HANDSHAKE = 22
 const TLS_MAJOR = 3
@@ -331,7 +352,7 @@ function toForeignProtocol(bytes: Buffer, at: number): ForeignPeerFault['protoco
   return isTls(bytes, at) ? 'TLS' : null
 }
 
-/** No SETTINGS frame begins so: it would be longer than any may be. */
+/** No SETTINGS frame begins like this: it would be longer than the maximum. */
 function isTls(bytes: Buffer, at: number): boolean {
   return (bytes[at] === TLS_ALERT || bytes[at] === TLS_HANDSHAKE) && bytes[at + 1] === TLS_MAJOR
 }

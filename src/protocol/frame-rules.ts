@@ -1,5 +1,5 @@
 /**
- * The rules that a frame of a server can be checked against by its header alone.
+ * The rules for a server's frames that can be checked from the frame header alone.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { Flag, FrameType, PRIORITY_SIZE } from './frames.ts'
 import { badSize, protocolError } from './protocol-error.ts'
 
-/** The largest ORIGIN frame that is read; a larger one is ignored. Bytes. */
+/** The largest ORIGIN frame that is read, in bytes; larger ones are ignored. */
 export const MAX_ORIGIN_FRAME = 65_536
 
 /** RFC 8336 §2.2: a frame with one of these flags means something else, and is ignored. */
@@ -23,7 +23,7 @@ export function isRead(type: number, flags: number, streamId: number, length: nu
 /**
  * Checks a frame by its header, before its payload takes any memory.
  *
- * @param length of the payload, in bytes
+ * @param length the payload's size in bytes
  * @throws ConnectionFault
  */
 export function checkFrame(type: number, flags: number, streamId: number, length: number): void {
@@ -37,7 +37,7 @@ export function checkFrame(type: number, flags: number, streamId: number, length
       if (length < toPrefixSize(flags)) badSize('HEADERS is shorter than its own fields (RFC 9113 §6.2)')
       break
     case FrameType.PRIORITY:
-      // A size other than 5 is a stream error: the listener's task.
+      // A size other than 5 is a stream error, which the listener handles.
       if (streamId === 0) protocolError('PRIORITY arrived on stream 0 (RFC 9113 §6.3)')
       break
     case FrameType.RST_STREAM:
@@ -55,7 +55,7 @@ export function checkFrame(type: number, flags: number, streamId: number, length
   }
 }
 
-/** Checks the frames of the connection. Unknown types have no rules. */
+/** Checks the connection's own frames. Unknown types have no rules. */
 function checkConnectionFrame(type: number, flags: number, streamId: number, length: number): void {
   switch (type) {
     case FrameType.SETTINGS:
@@ -74,7 +74,7 @@ function checkConnectionFrame(type: number, flags: number, streamId: number, len
   }
 }
 
-/** The size of the fields in front of the field block fragment of HEADERS, by its flags. Bytes. */
+/** The size, in bytes, of the fields before the field block fragment in HEADERS, by its flags. */
 function toPrefixSize(flags: number): number {
   return ((flags & Flag.PADDED) === 0 ? 0 : 1) + ((flags & Flag.PRIORITY) === 0 ? 0 : PRIORITY_SIZE)
 }

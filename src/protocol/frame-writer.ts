@@ -8,34 +8,34 @@ import { Flag, FRAME_HEADER_SIZE, FrameType, PREFACE } from './frames.ts'
 import type { HpackEncoder } from './hpack/encoder.ts'
 import { maxEncodedSize } from './hpack/encoder.ts'
 
-/** Takes the gathered bytes. */
+/** Accepts the gathered bytes. */
 export interface ByteSink {
   /** The bytes belong to the sink from now on: the writer never changes them again. */
   write(bytes: Uint8Array): void
 }
 
 /**
- * The size of the buffers that frames are written into: each is twice as large as the one before, so that a connection
- * with few requests takes little memory. Bytes.
+ * The size of the buffers that frames are written to, in bytes: each is twice as large as the previous one, so a
+ * connection with few requests takes little memory.
  */
 const FIRST_ROOM = 2_048
 const MAX_ROOM = 16_384
 
-/** A payload of this size or less is copied behind its frame's header: the socket gets one piece less. Bytes. */
+/** A payload up to this size, in bytes, is copied behind its frame header: the socket gets one piece less. */
 const COPIED_SIZE = 2_048
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Gathers frames in the order in which they are made. Memory that was handed to the sink is never written to again, so
- * that the socket may send it later.
+ * Gathers frames in the order in which they are created. Memory that was passed to the sink is never written to again,
+ * so the socket may send it later.
  */
 export class FrameWriter {
   readonly #encoder: HpackEncoder
-  /** Finished pieces, in front of the open one. */
+  /** Finished pieces, before the open one. */
   #pieces: Uint8Array[] = []
   #room: Buffer = NOTHING
-  /** The start and the end of the open piece in `#room`. */
+  /** Where the open piece starts and ends in `#room`. */
   #start = 0
   #end = 0
   /** The size of `#pieces` in bytes. */
@@ -50,23 +50,25 @@ export class FrameWriter {
     this.maxFrameSize = maxFrameSize
   }
 
-  /** Bytes that wait to be flushed. */
+  /** How many bytes wait to be flushed. */
   get size(): number {
     return this.#gathered + this.#end - this.#start
   }
 
-  /** The number of pieces that wait to be flushed. */
+  /** How many pieces wait to be flushed. */
   get pieces(): number {
     return this.#pieces.length + (this.#end > this.#start ? 1 : 0)
   }
 
-  /** The frames gathered so far are the last that `flush()` hands over. Frames that are made later are thrown away. */
+  /**
+   * The frames gathered so far are the last ones that `flush()` passes on. Frames that are created later are discarded.
+   */
   seal(): void {
     this.#close()
     this.#sealed = this.#pieces.length
   }
 
-  /** Hands all pieces over to the sink. */
+  /** Passes all pieces to the sink. */
   flush(sink: ByteSink): void {
     if (this.#sealed !== -1) this.#clearLate()
     const pieces = this.#pieces
@@ -80,7 +82,7 @@ export class FrameWriter {
     if (last !== null) sink.write(last)
   }
 
-  /** Throws away the frames that were made after `seal()`. */
+  /** Discards the frames that were created after `seal()`. */
   #clearLate(): void {
     this.#end = this.#start
     this.#pieces.length = this.#sealed
@@ -93,7 +95,7 @@ export class FrameWriter {
     this.#end += this.#room.write(PREFACE, this.#end, 'latin1')
   }
 
-  /** HEADERS, and the CONTINUATION frames that it needs, with no frame between them (RFC 9113 §4.3). */
+  /** HEADERS, and the CONTINUATION frames that it needs, with no other frame between them (RFC 9113 §4.3). */
   headers(
     streamId: number,
     fields: readonly string[],
@@ -167,7 +169,10 @@ export class FrameWriter {
     this.#header(0, FrameType.SETTINGS, Flag.ACK, 0)
   }
 
-  /** @param high the first four octets of the payload @param low the last four */
+  /**
+   * @param high the payload's first four octets
+   * @param low the last four
+   */
   ping(high: number, low: number, isAck: boolean): void {
     this.#reserve(FRAME_HEADER_SIZE + 8)
     this.#header(8, FrameType.PING, isAck ? Flag.ACK : 0, 0)
@@ -176,8 +181,9 @@ export class FrameWriter {
   }
 
   /**
-   * GOAWAY with last stream 0: the peer can't open streams, so that we have processed none. @param reason the debug
-   * data, in UTF-8
+   * GOAWAY with last stream 0: the peer can't open streams, so we have processed none.
+   *
+   * @param reason the debug data, in UTF-8
    */
   goaway(code: number, reason: string): void {
     const size = 8 + Buffer.byteLength(reason)
@@ -195,7 +201,11 @@ export class FrameWriter {
     this.#number(increment)
   }
 
-  /** PRIORITY_UPDATE (RFC 9218 §7.1). @param value of the `priority` field, in ASCII */
+  /**
+   * PRIORITY_UPDATE (RFC 9218 §7.1).
+   *
+   * @param value the `priority` field's value, in ASCII
+   */
   priorityUpdate(streamId: number, value: string): void {
     this.#reserve(FRAME_HEADER_SIZE + 4 + value.length)
     this.#header(4 + value.length, FrameType.PRIORITY_UPDATE, 0, 0)
@@ -239,7 +249,7 @@ export class FrameWriter {
     this.#end = 0
   }
 
-  /** Finishes the open piece. The next one may begin behind it in the same buffer. */
+  /** Finishes the open piece. The next one may begin after it in the same buffer. */
   #close(): void {
     if (this.#end === this.#start) return
     this.#push(this.#room.subarray(this.#start, this.#end))

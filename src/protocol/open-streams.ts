@@ -1,5 +1,5 @@
 /**
- * The open streams of a connection: opening, changing and closing them.
+ * A connection's open streams: opening, changing and closing them.
  *
  * @module
  */
@@ -28,7 +28,10 @@ export class OpenStreams implements UploadOwner {
   readonly #output: Output
   readonly #budget: FrameBudget
 
-  /** @param pings the PINGs that we have sent @param now milliseconds since some fixed point */
+  /**
+   * @param pings the PINGs that we have sent
+   * @param now milliseconds since some fixed point
+   */
   constructor(
     windows: ReceiveWindows,
     output: Output,
@@ -42,7 +45,11 @@ export class OpenStreams implements UploadOwner {
     this.flow = new ReceiveFlow(windows, this.table, output, pings, now)
   }
 
-  /** HEADERS were sent. @param sendWindow the peer's SETTINGS_INITIAL_WINDOW_SIZE, in bytes */
+  /**
+   * HEADERS was sent.
+   *
+   * @param sendWindow the peer's SETTINGS_INITIAL_WINDOW_SIZE, in bytes
+   */
   open(stream: Http2Stream, isEnd: boolean, sendWindow: number): void {
     this.table.add(stream)
     stream.state = isEnd ? 'half-closed (local)' : 'open'
@@ -56,20 +63,24 @@ export class OpenStreams implements UploadOwner {
     this.onLocalEnd(stream)
   }
 
-  /** END_STREAM has come. */
+  /** END_STREAM has arrived. */
   endRemote(stream: Http2Stream): void {
     stream.phase = 'whole'
     if (stream.state === 'half-closed (local)') this.close(stream, true)
     else stream.state = afterRemoteEnd(stream.state)
   }
 
-  /** The stream's send window grows. @param increment bytes; below 0 after a smaller SETTINGS_INITIAL_WINDOW_SIZE */
+  /**
+   * The stream's send window grows.
+   *
+   * @param increment in bytes; below 0 after a smaller SETTINGS_INITIAL_WINDOW_SIZE
+   */
   grant(stream: Http2Stream, increment: number): void {
     this.uploads.grant(stream, increment)
     this.#sendOn()
   }
 
-  /** The stream sends nothing more of its data. */
+  /** The stream sends no more of its data. */
   cancelUpload(stream: Http2Stream): void {
     this.uploads.close(stream, false)
     this.#sendOn()
@@ -78,7 +89,7 @@ export class OpenStreams implements UploadOwner {
   /**
    * The peer has changed SETTINGS_INITIAL_WINDOW_SIZE: the send windows of all open streams change (RFC 9113 §6.9.2).
    *
-   * @param change bytes, may be below 0
+   * @param change in bytes, may be below 0
    * @throws ConnectionFault
    */
   moveSendWindows(change: number): void {
@@ -92,7 +103,7 @@ export class OpenStreams implements UploadOwner {
     }
   }
 
-  /** Sends RST_STREAM, and closes the stream. What the peer has sent of it until it hears of that comes late. */
+  /** Sends RST_STREAM, and closes the stream. What the peer sends on it until it receives that arrives late. */
   reset(stream: Http2Stream, code: number): void {
     if (stream.state !== 'closed' && stream.phase !== 'whole') this.#budget.expectLate(stream.receiveWindow)
     this.#output.writer.reset(stream.id, code)
@@ -101,13 +112,13 @@ export class OpenStreams implements UploadOwner {
   }
 
   /**
-   * Closes the stream: the only place where one leaves the table.
+   * Closes the stream: the only place where a stream leaves the table.
    *
    * @param isEnded whether both sides have sent END_STREAM
    */
   close(stream: Http2Stream, isEnded: boolean): void {
     stream.state = 'closed'
-    // A caller may have closed it already, from the callback that says the last byte was sent.
+    // A caller may have closed it already, in the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
     stream.isEndedEarly = !isEnded
     this.uploads.close(stream, isEnded)
@@ -125,7 +136,7 @@ export class OpenStreams implements UploadOwner {
     if (stream.state === 'closed') this.close(stream, true)
   }
 
-  /** Uploads that have waited may be sent now: after a change of a window, or the end of another upload. */
+  /** Waiting uploads may be sent now: after a window's change, or another upload's end. */
   #sendOn(): void {
     if (this.uploads.canSend) this.#output.requestFlush()
   }

@@ -1,15 +1,15 @@
 /**
- * The payload of ORIGIN (RFC 8336 §2.1).
+ * ORIGIN's payload (RFC 8336 §2.1).
  *
  * @module
  */
 
-/** How many origins are read of one frame. */
+/** How many of one frame's origins are read. */
 const MAX_ORIGINS = 128
 
 /**
- * Reads the Origin-Entry fields of a frame: each has 16 bits of length, and so many octets of ASCII. What is cut off at
- * the end is dropped, and so is every entry behind the 128th.
+ * Reads a frame's Origin-Entry fields: each has a 16-bit length, and so many octets of ASCII. What is cut off at the
+ * end is dropped, and so is every entry after the 128th.
  *
  * @returns the entries as they were sent, valid or not
  */

@@ -17,21 +17,21 @@ export interface OutputListener {
   /**
    * Frames wait for `flush()`. Called once for each degree of urgency, until `flush()` is called.
    *
-   * @param isPatient whether the frames may wait a little, since more are likely to follow
+   * @param isPatient whether the frames may wait a little, because more are likely to follow
    */
   onOutput(isPatient: boolean): void
 }
 
 /**
- * The urgency that the listener was told of:
+ * The urgency that the listener knows:
  *
  * - `none`: no frames wait
  * - `patient`: the frames may wait a little
- * - `urgent`: the frames are to be sent as soon as possible
+ * - `urgent`: the frames should be sent as soon as possible
  */
 type Hurry = 'none' | 'patient' | 'urgent'
 
-/** The frames that wait to be sent, whether the listener was told of them, and what waits for its ACK. */
+/** The frames that wait to be sent, whether the listener knows about them, and what waits for its ACK. */
 export class Output {
   readonly encoder = new HpackEncoder()
   readonly writer = new FrameWriter(this.encoder, DEFAULT_FRAME_SIZE)
@@ -39,23 +39,23 @@ export class Output {
   readonly sentSettings = new SentSettings()
   readonly #listener: OutputListener
   #hurry: Hurry = 'none'
-  /** Uploads that begin in the next turn of the event loop. */
+  /** How many uploads begin in the next turn of the event loop. */
   #due = 0
-  /** One of them has begun, and others follow in the same turn: one write takes the frames of all. */
+  /** Whether one of them has begun, and others follow in the same turn: one write takes the frames of all. */
   #isGathering = false
-  /** Frames that are to be sent as soon as possible wait for the last of these uploads. */
+  /** Whether frames that should be sent as soon as possible wait for the last of these uploads. */
   #isHeld = false
 
   constructor(listener: OutputListener) {
     this.#listener = listener
   }
 
-  /** Frames wait, and are to be sent as soon as possible. */
+  /** Frames wait, and should be sent as soon as possible. */
   requestFlush(): void {
     if (this.#hurry === 'urgent') return
     if (this.#isGathering) {
       this.#isHeld = true
-      // The frames wait for a turn at most, however many uploads become due meanwhile.
+      // The frames wait for one turn at most, however many more uploads become due.
       this.requestPatientFlush()
       return
     }
@@ -70,32 +70,40 @@ export class Output {
     this.#listener.onOutput(true)
   }
 
-  /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
+  /**
+   * Sends a PING (RFC 9113 §6.7).
+   *
+   * @param onAck isn't called if the connection ends first
+   */
   ping(onAck: () => void): void {
     this.writer.ping(0, this.sentPings.add(onAck), false)
     this.requestFlush()
   }
 
-  /** Sends SETTINGS with another SETTINGS_INITIAL_WINDOW_SIZE. @param size bytes */
+  /**
+   * Sends SETTINGS with another SETTINGS_INITIAL_WINDOW_SIZE.
+   *
+   * @param size in bytes
+   */
   streamWindow(size: number): void {
     this.writer.settings(toWindowSetting(size))
     this.sentSettings.add({ headerTableSize: null, streamWindow: size })
     this.requestFlush()
   }
 
-  /** An upload begins in the next turn of the event loop. {@link onUploadTurn} follows. */
+  /** An upload will begin in the next turn of the event loop. {@link onUploadTurn} follows. */
   expectUpload(): void {
     this.#due++
   }
 
-  /** The turn of a due upload has come, whether it begins or is over. */
+  /** The turn of an expected upload has come, whether it begins or is over. */
   onUploadTurn(): void {
     this.#due--
     this.#isGathering = this.#due > 0
     if (this.#isHeld && !this.#isGathering) this.requestFlush()
   }
 
-  /** Hands all frames that wait over to the sink. */
+  /** Passes all waiting frames to the sink. */
   flush(sink: ByteSink): void {
     this.#hurry = 'none'
     this.#isGathering = false

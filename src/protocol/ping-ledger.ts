@@ -5,34 +5,34 @@
  */
 
 /**
- * The strikes that a gRPC server tolerates. At the next one it ends the connection: GOAWAY with ENHANCE_YOUR_CALM and
- * `too_many_pings`. (gRPC's proposal A8; `handlePing()` of grpc-go.)
+ * How many strikes a gRPC server tolerates. At the next one, it ends the connection: GOAWAY with ENHANCE_YOUR_CALM and
+ * `too_many_pings`. (gRPC's proposal A8; grpc-go's `handlePing()`.)
  */
 const MAX_STRIKES = 2
 
-/** The least time between two PINGs that a gRPC server accepts by default while streams are open. Milliseconds. */
+/** The least time between two PINGs that a gRPC server accepts by default while streams are open, in milliseconds. */
 export const GRPC_INTERVAL = 300_000
-/** The same while no stream is open. Milliseconds. */
+/** The same while no stream is open, in milliseconds. */
 const GRPC_IDLE_INTERVAL = 7_200_000
 
 /**
- * Counts the PINGs of one connection as the strictest of those servers does. The server resets its count at a PING that
+ * Counts one connection's PINGs as the strictest of those servers does. The server resets its count at a PING that
  * arrives after it has sent HEADERS or DATA; other frames don't count. Any other PING that arrives too early is a
  * strike.
  *
- * Where we can't know what the server knows, this counts against us: HEADERS and DATA that come while a PING is in
- * flight may have been sent before the PING arrived, and the time between two PINGs runs from the ACK of the first.
+ * Where we can't know what the server knows, this counts against us: HEADERS and DATA that arrive while a PING is in
+ * flight may have been sent before the PING arrived, and the time between two PINGs runs from the first one's ACK.
  */
 export class PingLedger {
-  /** HEADERS or DATA has come since the ACK of the last PING. */
+  /** Whether HEADERS or DATA has arrived since the last PING's ACK. */
   #hasNews = false
-  /** The PINGs whose ACK hasn't come yet. */
+  /** How many PINGs haven't been acknowledged yet. */
   #underWay = 0
   #strikes = 0
   /** When a PING was last sent or acknowledged; -Infinity before the first. */
   #lastAt = Number.NEGATIVE_INFINITY
 
-  /** Whether a PING can be sent now at no cost: it would not be a strike. */
+  /** Whether a PING can be sent now at no cost, because it would not be a strike. */
   get isFree(): boolean {
     return this.#hasNews && this.#underWay === 0
   }
@@ -42,22 +42,30 @@ export class PingLedger {
     return this.#strikes >= MAX_STRIKES && !this.isFree
   }
 
-  /** When a PING was last sent or acknowledged, in milliseconds of the owner's clock; -Infinity before the first. */
+  /** When a PING was last sent or acknowledged, in the owner's clock's milliseconds; -Infinity before the first. */
   get lastAt(): number {
     return this.#lastAt
   }
 
-  /** Whether the connection survives a PING that is sent now. @param hasStreams whether a stream is open */
+  /**
+   * Whether the connection survives a PING that is sent now.
+   *
+   * @param hasStreams whether a stream is open
+   */
   canSend(now: number, hasStreams: boolean): boolean {
     return !this.isSpent || !this.#isEarly(now, hasStreams)
   }
 
-  /** HEADERS or DATA has come. */
+  /** HEADERS or DATA has arrived. */
   onNews(): void {
     this.#hasNews = true
   }
 
-  /** A PING is sent. @param hasStreams whether a stream is open */
+  /**
+   * A PING is sent.
+   *
+   * @param hasStreams whether a stream is open
+   */
   onSent(now: number, hasStreams: boolean): void {
     if (this.isFree) this.#strikes = 0
     else if (this.#isEarly(now, hasStreams)) this.#strikes++
@@ -66,7 +74,7 @@ export class PingLedger {
     this.#lastAt = now
   }
 
-  /** The ACK of a PING has come. */
+  /** A PING's ACK has arrived. */
   onAck(now: number): void {
     this.#hasNews = false
     this.#underWay--

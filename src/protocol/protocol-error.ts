@@ -1,5 +1,5 @@
 /**
- * Connection errors: what a peer can do that ends its connection.
+ * Connection errors: the faults of a peer that end its connection.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export class ConnectionFault extends PeerFault {
   /** RFC 9113 §7. */
   readonly code: number
 
-  /** @param message a sentence that says what the peer did, with the section of the RFC that it breaks */
+  /** @param message a sentence that says what the peer did, with the section of the RFC that it violates */
   constructor(code: number, message: string) {
     super(message)
     this.name = 'ConnectionFault'
@@ -22,7 +22,7 @@ export class ConnectionFault extends PeerFault {
 
 /** A peer's first bytes aren't those of HTTP/2: a connection error of type PROTOCOL_ERROR (RFC 9113 §3.4). */
 export class ForeignPeerFault extends ConnectionFault {
-  /** What they look like; null for nothing known. */
+  /** The protocol that they look like; null if none is recognised. */
   readonly protocol: 'HTTP/1.1' | 'TLS' | null
 
   constructor(protocol: ForeignPeerFault['protocol']) {

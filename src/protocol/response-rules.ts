@@ -1,6 +1,6 @@
 /**
- * The rules by which a response as a whole is malformed (RFC 9113 §8.1, §8.3.2). HPACK's decoder judges single fields.
- * The call judges whether the content has the announced length.
+ * The rules that make a whole response malformed (RFC 9113 §8.1, §8.3.2). HPACK's decoder judges single fields. The
+ * call checks whether the content has the announced length.
  *
  * @module
  */
@@ -13,19 +13,19 @@ const ZERO = 0x30
 /** RFC 9113 §8.6: there is no 101 in HTTP/2. */
 const SWITCHING_PROTOCOLS = 101
 
-/** The `:status` of a header section, as a number; -1 where it isn't the first field, or isn't a status. */
+/** A header section's `:status`, as a number; -1 if it isn't the first field, or isn't a status. */
 export function toStatus(fields: readonly string[]): number {
   if (fields[0] !== ':status') return -1
   const text = fields[1] as string
   const first = text.charCodeAt(0) - ZERO
   const second = text.charCodeAt(1) - ZERO
   const third = text.charCodeAt(2) - ZERO
-  // A character that is missing is NaN.
+  // A missing character is NaN.
   const isNumber = first >= 1 && first <= 9 && second >= 0 && second <= 9 && third >= 0 && third <= 9
   return isNumber && text.length === 3 ? first * 100 + second * 10 + third : -1
 }
 
-/** Why a header section is malformed; null for a good one. */
+/** Why a header section is malformed; null if it isn't. */
 export function toHeaderFault(status: number, fields: readonly string[], isEnd: boolean): string | null {
   if (status === -1) return "its header section doesn't start with a valid :status (RFC 9113 §8.3.2)"
   let length: string | null = null
@@ -44,7 +44,7 @@ export function toHeaderFault(status: number, fields: readonly string[], isEnd: 
   return isEnd ? 'it ends with an informational response (RFC 9113 §8.1)' : null
 }
 
-/** Why a second header section is no trailer section; null for a good one. */
+/** Why a second header section isn't a trailer section; null if it is. */
 export function toTrailersFault(fields: readonly string[], isEnd: boolean): string | null {
   if (!isEnd) return "a second header section doesn't end it (RFC 9113 §8.1)"
   for (let i = 0; i < fields.length; i += 2) {
@@ -54,7 +54,7 @@ export function toTrailersFault(fields: readonly string[], isEnd: boolean): stri
   return null
 }
 
-/** Why a piece of content is malformed at this point; null for a good one. */
+/** Why a piece of content is malformed here; null if it isn't. */
 export function toContentFault(stream: Http2Stream, size: number): string | null {
   if (stream.phase !== 'header') return 'its content arrived before its header section (RFC 9113 §8.1)'
   return stream.data === 'none' && size > 0 ? 'it has content where none is allowed (RFC 9110 §6.4.1)' : null

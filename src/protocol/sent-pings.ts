@@ -4,20 +4,29 @@
  * @module
  */
 
-/** The PINGs of one connection that wait for their ACK, in any order. */
+/** One connection's PINGs that wait for their ACK, in any order. */
 export class SentPings {
-  /** The listener for each ACK, by the last four octets of the PING. */
+  /** The listener for each ACK, by the PING's last four octets. */
   readonly #waiting = new Map<number, () => void>()
   #lastId = 0
 
-  /** A PING is sent. @returns its last four octets; the first four are 0 */
+  /**
+   * A PING is sent.
+   *
+   * @returns its last four octets; the first four are 0
+   */
   add(onAck: () => void): number {
     const id = ++this.#lastId
     this.#waiting.set(id, onAck)
     return id
   }
 
-  /** An ACK has come. @param id its last four octets @returns false when no PING with these octets was sent */
+  /**
+   * An ACK has arrived.
+   *
+   * @param id its last four octets
+   * @returns false if no PING with these octets was sent
+   */
   acknowledge(id: number): boolean {
     const onAck = this.#waiting.get(id)
     if (onAck === undefined) return false

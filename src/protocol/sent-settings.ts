@@ -6,17 +6,16 @@
 
 import { protocolError } from './protocol-error.ts'
 
-/** The settings that are in force from the ACK of one SETTINGS frame on. */
+/** The settings that one SETTINGS frame's ACK puts in force. */
 export interface AnnouncedSettings {
-  /** SETTINGS_HEADER_TABLE_SIZE, in bytes: the first SETTINGS have it; null for later ones, which change the window. */
+  /** SETTINGS_HEADER_TABLE_SIZE, in bytes, in the first SETTINGS; null in later ones, which change the window. */
   readonly headerTableSize: number | null
   /** SETTINGS_INITIAL_WINDOW_SIZE, in bytes. */
   readonly streamWindow: number
 }
 
 /**
- * The SETTINGS of one connection that wait for their ACK. The peer acknowledges them in the order in which they were
- * sent.
+ * One connection's SETTINGS that wait for their ACK. The peer acknowledges them in the order in which they were sent.
  */
 export class SentSettings {
   readonly #waiting: AnnouncedSettings[] = []
@@ -27,8 +26,10 @@ export class SentSettings {
   }
 
   /**
-   * An ACK has come. @returns the settings that are in force from now on @throws ConnectionFault when no SETTINGS wait
-   * for an ACK
+   * An ACK has arrived.
+   *
+   * @returns the settings that are in force from now on
+   * @throws ConnectionFault if no SETTINGS wait for an ACK
    */
   acknowledge(): AnnouncedSettings {
     const announced = this.#waiting.shift()

@@ -8,7 +8,7 @@ import { ErrorCode } from '../errors/error-codes.ts'
 import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
 import { ConnectionFault, protocolError } from './protocol-error.ts'
 
-/** Identifiers of RFC 9113 §6.5.2, RFC 8441 §3 and RFC 9218 §2.1. */
+/** Identifiers in RFC 9113 §6.5.2, RFC 8441 §3 and RFC 9218 §2.1. */
 export const Setting = Object.freeze({
   HEADER_TABLE_SIZE: 0x1,
   ENABLE_PUSH: 0x2,
@@ -20,30 +20,30 @@ export const Setting = Object.freeze({
   NO_RFC7540_PRIORITIES: 0x9,
 })
 
-/** RFC 9113 §6.5.2: the initial size limit of HPACK's dynamic tables. Bytes. */
+/** RFC 9113 §6.5.2: the initial size limit of HPACK's dynamic tables, in bytes. */
 export const DEFAULT_TABLE_SIZE = 4_096
 
 const MAX_FRAME_SIZE = 2 ** 24 - 1
 const UNLIMITED = 2 ** 32 - 1
 
-/** The server's settings so far. The protocol's defaults stand for settings that the server has not sent. */
+/** The server's settings so far. Settings that the server hasn't sent have the protocol's defaults. */
 export class ServerSettings {
-  /** The size limit of our HPACK encoder's dynamic table. Bytes. */
+  /** The size limit of our HPACK encoder's dynamic table, in bytes. */
   headerTableSize = DEFAULT_TABLE_SIZE
   maxConcurrentStreams = UNLIMITED
-  /** The initial send window of streams. Bytes. */
+  /** The initial send window of streams, in bytes. */
   initialWindowSize = DEFAULT_WINDOW
-  /** The largest payload of a frame that we may send. Bytes. */
+  /** The largest frame payload that we may send, in bytes. */
   maxFrameSize = DEFAULT_FRAME_SIZE
-  /** The largest field section of a request that the server accepts, in bytes as §6.5.2 counts them. */
+  /** The largest field section that the server accepts in a request, in bytes as §6.5.2 counts them. */
   maxHeaderListSize = UNLIMITED
-  /** Whether the server takes Extended CONNECT (RFC 8441 §3). */
+  /** Whether the server accepts Extended CONNECT (RFC 8441 §3). */
   enableConnectProtocol = false
 
   /**
-   * Applies the payload of one SETTINGS frame, setting by setting (§6.5.3). Unknown settings are ignored.
+   * Applies one SETTINGS frame's payload, setting by setting (§6.5.3). Unknown settings are ignored.
    *
-   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, since the encoder has to announce it (RFC 7541 §4.2); -1
+   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, because the encoder has to announce it (RFC 7541 §4.2); -1
    *   for none
    * @throws ConnectionFault for an invalid value
    */
@@ -106,7 +106,7 @@ export class ServerSettings {
 }
 
 /**
- * The client's own settings, except for the stream window. An undefined one isn't sent: the protocol's default holds.
+ * The client's own settings, except for the stream window. An undefined one isn't sent: the protocol's default applies.
  */
 export interface OwnSettings {
   readonly headerTableSize?: number | undefined
@@ -116,12 +116,12 @@ export interface OwnSettings {
   readonly enableConnectProtocol?: boolean | undefined
 }
 
-/** @returns identifier, value, identifier, value, … of the client's first SETTINGS */
+/** @returns identifier, value, identifier, value, … for the client's first SETTINGS */
 export function toSettingList(settings: OwnSettings, streamWindow: number): number[] {
   const { headerTableSize, maxConcurrentStreams, maxFrameSize, maxHeaderListSize } = settings
   const list: number[] = []
   if (headerTableSize !== undefined) list.push(Setting.HEADER_TABLE_SIZE, headerTableSize)
-  // RFC 9113 §6.5.2: this client takes no server push.
+  // RFC 9113 §6.5.2: this client accepts no server push.
   list.push(Setting.ENABLE_PUSH, 0)
   if (maxConcurrentStreams !== undefined) list.push(Setting.MAX_CONCURRENT_STREAMS, maxConcurrentStreams)
   list.push(Setting.INITIAL_WINDOW_SIZE, streamWindow)
@@ -130,7 +130,7 @@ export function toSettingList(settings: OwnSettings, streamWindow: number): numb
   const { enableConnectProtocol } = settings
   if (enableConnectProtocol !== undefined)
     list.push(Setting.ENABLE_CONNECT_PROTOCOL, enableConnectProtocol ? 1 : 0)
-  // RFC 9218 §2.1.1: we use the priorities of RFC 9218 only.
+  // RFC 9218 §2.1.1: we use only the priorities of RFC 9218.
   list.push(Setting.NO_RFC7540_PRIORITIES, 1)
   return list
 }

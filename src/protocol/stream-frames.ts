@@ -17,7 +17,7 @@ import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from
 import type { Http2Stream } from './stream.ts'
 import { canReceive } from './stream-state.ts'
 
-/** Applies each frame of a stream to the stream's state, and tells the stream's listener. */
+/** Applies each frame on a stream to the stream's state, and tells the stream's listener. */
 export class StreamFrames implements StreamFrameListener {
   readonly #streams: OpenStreams
   readonly #decoder: HpackDecoder
@@ -117,7 +117,8 @@ export class StreamFrames implements StreamFrameListener {
   }
 
   /**
-   * Decodes every field block, also that of a frame without an open stream: later blocks depend on it (RFC 9113 §4.3).
+   * Decodes every field block, including that of a frame without an open stream: later blocks depend on it (RFC 9113
+   * §4.3).
    */
   #decode(bytes: Buffer, start: number, end: number): string[] {
     try {
@@ -152,7 +153,7 @@ export class StreamFrames implements StreamFrameListener {
     if (table.isIdle(streamId)) protocolError('WINDOW_UPDATE arrived on an idle stream (RFC 9113 §5.1)')
     const stream = table.get(streamId)
     if (stream === null) {
-      // RFC 9113 §5.1: WINDOW_UPDATE may still come for a short time after the stream has closed.
+      // RFC 9113 §5.1: WINDOW_UPDATE may still arrive for a short time after the stream has closed.
       this.#budget.spendLateUpdate(increment)
       return
     }
@@ -171,7 +172,7 @@ export class StreamFrames implements StreamFrameListener {
     }
   }
 
-  /** The stream of a frame; null when the frame is to be ignored. */
+  /** A frame's stream; null if the frame has to be ignored. */
   #find(streamId: number, type: 'DATA' | 'HEADERS'): Http2Stream | null {
     const { table } = this.#streams
     const stream = table.get(streamId)
@@ -201,8 +202,9 @@ export class StreamFrames implements StreamFrameListener {
   }
 
   /**
-   * A stream error (RFC 9113 §5.4.2). @param isResponse whether the error is in HEADERS or DATA, which are parts of a
-   * response
+   * A stream error (RFC 9113 §5.4.2).
+   *
+   * @param isResponse whether the error is in HEADERS or DATA, which are parts of a response
    */
   #fail(stream: Http2Stream, code: number, message: string, isResponse: boolean): void {
     this.#streams.reset(stream, code)
@@ -211,8 +213,8 @@ export class StreamFrames implements StreamFrameListener {
 }
 
 /**
- * Whether a DATA frame has exceeded its stream's window. An empty frame may always come (RFC 9113 §6.9.1): after a
- * change of SETTINGS the window may be below 0 for a while.
+ * Whether a DATA frame has exceeded its stream's window. An empty frame may always arrive (RFC 9113 §6.9.1): after a
+ * change of SETTINGS, the window may be below 0 for a while.
  */
 function isTooMuch(stream: Http2Stream, flow: number): boolean {
   return flow > 0 && stream.receiveWindow < 0

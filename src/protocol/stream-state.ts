@@ -21,7 +21,7 @@ export function afterLocalEnd(state: StreamState): StreamState {
   return state === 'open' ? 'half-closed (local)' : 'closed'
 }
 
-/** END_STREAM has come. */
+/** END_STREAM has arrived. */
 export function afterRemoteEnd(state: StreamState): StreamState {
   return state === 'open' ? 'half-closed (remote)' : 'closed'
 }

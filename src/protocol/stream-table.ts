@@ -1,5 +1,5 @@
 /**
- * The streams of one connection, by their ids.
+ * One connection's streams, by their ids.
  *
  * @module
  */
@@ -8,37 +8,35 @@ import { MAX_STREAM_ID } from './frames.ts'
 import type { Http2Stream } from './stream.ts'
 import { canSend } from './stream-state.ts'
 
-/** The size of the ring at first: most connections have few streams at once. A power of two, as after each doubling. */
+/** The ring's initial size: most connections have few streams at once. A power of two, as after each doubling. */
 const PLACES = 32
 
-/** So many free places of the ring take as much time in a pass as a stream. */
+/** A pass over this many free places in the ring takes as long as over one stream. */
 const FREE_PLACES = 8
 
-/**
- * The number of streams that are remembered as ended by the peer: at most one for each place of a ring. A power of two.
- */
+/** How many streams are remembered as ended by the peer: at most one for each place in a ring. A power of two. */
 const REMEMBERED = 128
 
 /**
- * The streams that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id. When a new
- * stream needs the place of a long-lived one, the old one moves to a map.
+ * The streams that aren't closed. Ids only grow, so a stream's place in a ring follows from its id. When a new stream
+ * needs a long-lived one's place, the old one moves to a map.
  *
- * A Map alone would do, but is slower for objects that live as short as a request: see `core/unordered-list.ts`.
+ * A Map alone would work, but is slower for objects that live as briefly as a request: see `core/unordered-list.ts`.
  */
 export class StreamTable {
   #ring: (Http2Stream | null)[] = new Array<Http2Stream | null>(PLACES).fill(null)
   readonly #old = new Map<number, Http2Stream>()
   #size = 0
   /**
-   * The ids of streams that the peer has ended; 0 for none. The place follows from the id, so that a stream is looked
-   * for in one place. It is forgotten when a stream ends that was opened a multiple of `REMEMBERED` streams after it.
+   * The ids of streams that the peer has ended; 0 for none. The place follows from the id, so a stream is looked up in
+   * one place. It is forgotten when a stream ends that was opened a multiple of `REMEMBERED` streams after it.
    */
   readonly #ended = new Uint32Array(REMEMBERED)
   /** The id of the stream that was opened last; -1 before the first. A client's ids are odd (RFC 9113 §5.1.1). */
   #lastId: number
   #lastAcceptedId = 0
 
-  /** @param lastId of the stream before the first one; -1 for a new connection */
+  /** @param lastId the id before the first stream's; -1 for a new connection */
   constructor(lastId = -1) {
     this.#lastId = lastId
   }
@@ -52,7 +50,7 @@ export class StreamTable {
     return this.nextId <= MAX_STREAM_ID
   }
 
-  /** The id of the stream that is added next. */
+  /** The next stream's id. */
   get nextId(): number {
     return this.#lastId + 2
   }
@@ -62,7 +60,7 @@ export class StreamTable {
     return this.#lastAcceptedId
   }
 
-  /** The peer has sent such a frame, maybe on a stream that is closed here. */
+  /** The peer has sent such a frame, possibly on a stream that is closed here. */
   recordAccepted(streamId: number): void {
     if (streamId > this.#lastAcceptedId) this.#lastAcceptedId = streamId
   }
@@ -86,8 +84,10 @@ export class StreamTable {
   }
 
   /**
-   * Removes a closed stream. @param isEnded whether the peer has sent END_STREAM @returns false for one that was
-   * removed before
+   * Removes a closed stream.
+   *
+   * @param isEnded whether the peer has sent END_STREAM
+   * @returns false if it was removed before
    */
   delete(stream: Http2Stream, isEnded: boolean): boolean {
     const place = this.#toPlace(stream.id)
@@ -105,16 +105,20 @@ export class StreamTable {
 
   /**
    * Whether the peer has sent END_STREAM on it lately. A frame after that is the peer's error (RFC 9113 §5.1). A frame
-   * after our own RST_STREAM was in flight, and must be ignored. For a stream that isn't remembered the second case is
+   * after our own RST_STREAM was in flight, and must be ignored. For a stream that isn't remembered, the second case is
    * assumed.
    */
   hasEnded(streamId: number): boolean {
     return streamId !== 0 && this.#ended[toEndedPlace(streamId)] === streamId
   }
 
-  /** The oldest stream from an id on that we may still send data on; null for none. @param from an odd id */
+  /**
+   * The oldest stream, from an id on, that we may still send data on; null for none.
+   *
+   * @param from an odd id
+   */
   firstUpload(from: number): Http2Stream | null {
-    // Most often it is the first id, or one of the next.
+    // It is usually the first id, or one of the next.
     const end = Math.min(this.#lastId, from + 2 * this.#size)
     for (let id = from; id <= end; id += 2) {
       const stream = this.get(id)
@@ -129,12 +133,12 @@ export class StreamTable {
     return first
   }
 
-  /** How much a pass over all streams looks at, in streams: a free place of the ring takes a part of the time. */
+  /** How much a pass over all streams examines, in streams: a free place in the ring takes a fraction of the time. */
   get passSize(): number {
     return this.#size + this.#ring.length / FREE_PLACES
   }
 
-  /** A new list of all streams, in no order. */
+  /** A new list of all streams, in no particular order. */
   values(): Http2Stream[] {
     return this.#toList(-1)
   }

@@ -1,12 +1,12 @@
 /**
- * Streams with data that wait to send, in an order.
+ * Streams with data that wait to send, in order.
  *
  * @module
  */
 
 import type { StreamUpload } from './stream.ts'
 
-/** A linked list through its members: one leaves from anywhere in constant time. */
+/** A linked list through its members: removing one from anywhere takes constant time. */
 export class UploadLane {
   #first: StreamUpload | null = null
   #last: StreamUpload | null = null

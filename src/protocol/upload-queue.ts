@@ -1,5 +1,5 @@
 /**
- * The streams that have data to send, and which of them sends next.
+ * The streams with data to send, and which of them sends next.
  *
  * @module
  */
@@ -10,56 +10,58 @@ import { afterLocalEnd } from './stream-state.ts'
 import type { StreamTable } from './stream-table.ts'
 import { UploadLane } from './upload-lane.ts'
 
-/** Hears of the frames that the queue has made. */
+/** Is told about the frames that the queue creates. */
 export interface UploadOwner {
-  /** A DATA frame was made. */
+  /** A DATA frame was created. */
   onFrame(): void
-  /** END_STREAM of a stream was framed; the stream's state says so already. */
+  /** A stream's END_STREAM was framed; the stream's state reflects that already. */
   onLocalEnd(stream: Http2Stream): void
 }
 
 /** The levels of urgency (RFC 9218 §4.1). */
 const LEVELS = 8
 
-/** A body is finished first only up to this size: a short one mustn't wait for the end of a very long one. Bytes. */
+/**
+ * Only bodies up to this size, in bytes, are finished first: a short one mustn't wait for the end of a very long one.
+ */
 const LONG = 1_048_576
 
 /**
- * With less of the connection window than this an upload makes no progress worth the name: one frame of the smallest
- * size that a peer may ask for (RFC 9113 §6.5.2). Bytes.
+ * With less of the connection window than this, in bytes, an upload makes no progress worth mentioning: one frame of
+ * the smallest size that a peer may ask for (RFC 9113 §6.5.2).
  */
 const LEAST_ROOM = 16_384
 
 /**
- * The same where some of the window was used by streams that ended early. Servers return credit when they have read
- * half of the window, and the window is never smaller than 65,535 bytes (RFC 9113 §6.9.2). If the server never reads
- * what came of those streams, an upload could send less than that half, and would then stand still. If it has read it,
- * it may keep one byte less than the half for now. Bytes.
+ * The same, in bytes, if streams that ended early have used some of the window. Servers return credit when they have
+ * read half of the window, and the window is never smaller than 65,535 bytes (RFC 9113 §6.9.2). If the server never
+ * reads what arrived on those streams, an upload could send less than that half, and would then stand still. If it has
+ * read it, it may keep one byte less than the half for now.
  */
 const LEAST_ROOM_AFTER_CUT = 32_768
 
 /**
- * How much of the connection window has to be left, or may come back for open streams, for an upload to be begun.
+ * How much of the connection window has to be left, or may come back for open streams, before an upload begins.
  *
- * @param cut bytes that streams have sent that ended early, and that got no credit back
+ * @param cut how many bytes streams that ended early have sent without getting credit back
  */
 export function toLeastRoom(cut: number): number {
   return cut > 0 ? LEAST_ROOM_AFTER_CUT : LEAST_ROOM
 }
 
-/** One part of this many of the connection window is kept for the oldest upload. */
+/** One in this many bytes of the connection window is kept for the oldest upload. */
 const RESERVED_PART = 4
 
 /**
- * More urgent streams go first (RFC 9218 §9). Among streams of one urgency:
+ * More urgent streams go first (RFC 9218 §9). Among streams with the same urgency:
  *
  * - While the connection window is enough for all of them, each sends one frame in turn.
- * - While it isn't, a body that has begun is finished first. A server may read each body with a thread, and have few of
- *   them: it stands still when they wait for the rest of their bodies, and others have used the window up.
+ * - While it isn't, a body that has begun is finished first. A server may read each body with a thread, and have few
+ *   threads: it stands still when they wait for the rest of their bodies, and others have used up the window.
  *
  * A stream whose own window is used up leaves the queue until the peer opens that window again. Others send meanwhile,
- * and so they do while a body's source has nothing to give. But a part of the connection window is kept for the oldest
- * upload that isn't complete, since that is the one that the server's first thread reads.
+ * and also while a body's source provides nothing. But a part of the connection window is kept for the oldest upload
+ * that isn't complete, because that is the one that the server's first thread reads.
  *
  * A stream whose piece is empty goes first: its frame needs no window (RFC 9113 §6.9.1).
  */
@@ -67,20 +69,20 @@ export class UploadQueue {
   readonly #writer: FrameWriter
   readonly #table: StreamTable
   readonly #owner: UploadOwner
-  /** Streams with an empty piece, then those of each urgency. */
+  /** Streams with an empty piece, then the streams of each urgency. */
   readonly #lanes = Array.from({ length: 1 + LEVELS }, () => new UploadLane())
   #size = 0
-  /** Bytes that all of them could send now if the connection window were large enough. */
+  /** How many bytes all of them could send now if the connection window were large enough. */
   #wanted = 0
-  /** The connection's send window: bytes that the peer takes now (RFC 9113 §6.9). */
+  /** The connection's send window: the bytes that the peer accepts now (RFC 9113 §6.9). */
   window: number
-  /** Bytes of data that were sent on the connection, and that the peer has returned no credit for yet. */
+  /** How many bytes of data were sent on the connection without getting credit back yet. */
   unreturned = 0
-  /** The same of the windows of all streams that aren't closed, nor about to be reset. */
+  /** The same for the windows of all streams that aren't closed or about to be reset. */
   #unread = 0
   /** How many of `unreturned`, at most, were sent on streams that ended before both sides had sent END_STREAM. */
   #cut = 0
-  /** No upload of a lower id is unfinished. */
+  /** No upload with a lower id is unfinished. */
   #oldestId = 1
 
   constructor(writer: FrameWriter, table: StreamTable, window: number, owner: UploadOwner) {
@@ -96,7 +98,7 @@ export class UploadQueue {
   }
 
   /**
-   * Whether the connection window is shut: there is hardly any, and hardly any can come back for what open streams have
+   * Whether the connection window is shut: hardly any is left, and hardly any can come back for what open streams have
    * sent. Streams that have ended have used it, and the peer has returned no credit for them, yet or ever.
    */
   get isShut(): boolean {
@@ -105,13 +107,13 @@ export class UploadQueue {
     return this.window + Math.min(this.#unread, this.unreturned) < least
   }
 
-  /** Adds a stream that has a piece to send, if its own window allows for some of it. */
+  /** Adds a stream that has a piece to send, if its own window allows some of it. */
   add(stream: Http2Stream): void {
     if (stream.upload !== null) this.#add(stream.upload)
   }
 
   /**
-   * A stream is closed, or is about to be reset: the peer may never read what came on it.
+   * A stream is closed, or is about to be reset: the peer may never read what arrived on it.
    *
    * @param isEnded whether both sides have sent END_STREAM
    */
@@ -126,7 +128,11 @@ export class UploadQueue {
     if (!isEnded) this.#cut = Math.min(this.#cut + upload.sent, this.unreturned)
   }
 
-  /** The stream's own window grows. @param increment bytes; below 0 for one that gets smaller */
+  /**
+   * The stream's own window grows.
+   *
+   * @param increment in bytes; below 0 for one that shrinks
+   */
   grant(stream: Http2Stream, increment: number): void {
     const { upload } = stream
     if (upload === null || !this.#has(upload)) {
@@ -143,7 +149,7 @@ export class UploadQueue {
   /**
    * The connection window grows.
    *
-   * @param increment bytes
+   * @param increment in bytes
    * @param returned how many of them are credit for what was sent
    */
   grantAll(increment: number, returned: number): void {
@@ -159,7 +165,11 @@ export class UploadQueue {
     if (!upload.isDropped) this.#unread -= bytes
   }
 
-  /** Changes a stream's urgency: its piece goes behind those that are as urgent. @param urgency 0 to 7 */
+  /**
+   * Changes a stream's urgency: its piece goes behind those that are equally urgent.
+   *
+   * @param urgency 0 to 7
+   */
   setUrgency({ upload }: Http2Stream, urgency: number): void {
     if (upload === null || upload.urgency === urgency) return
     const isQueued = this.#has(upload)
@@ -168,7 +178,11 @@ export class UploadQueue {
     if (isQueued) this.#add(upload)
   }
 
-  /** Makes DATA frames, as far as the windows allow for. @param limit bytes of data at most */
+  /**
+   * Creates DATA frames, as far as the windows allow.
+   *
+   * @param limit the most bytes of data
+   */
   pump(limit: number): void {
     let left = limit
     while (left > 0 && this.#size > 0) {
@@ -206,7 +220,7 @@ export class UploadQueue {
     return sent > 0 && sent < LONG && this.#wanted > this.window
   }
 
-  /** The one that sends next; null when none may send now. */
+  /** The upload that sends next; null if none may send now. */
   #next(): StreamUpload | null {
     const first = this.#first()
     if (first === null || first.piece?.length === 0) return first
@@ -232,12 +246,12 @@ export class UploadQueue {
     return oldest?.upload ?? null
   }
 
-  /** Bytes of the connection window that an upload may use now; 0 or less for none. */
+  /** How many bytes of the connection window an upload may use now; 0 or less for none. */
   #toRoom(upload: StreamUpload): number {
     const { window } = this
     const whole = window + this.unreturned
     const reserved = Math.floor(whole / RESERVED_PART)
-    // The usual case comes first: the oldest upload isn't looked for.
+    // The usual case comes first: the oldest upload isn't searched for.
     if (window - reserved >= this.#writer.maxFrameSize) return window - reserved
     const oldest = this.#toOldest()
     if (oldest === null || oldest === upload) return window
@@ -247,7 +261,7 @@ export class UploadQueue {
     return Math.min(window, whole - reserved - unread)
   }
 
-  /** @returns the bytes that were framed; at least 1, so that `pump()` comes to an end */
+  /** @returns how many bytes were framed; at least 1, so that `pump()` comes to an end */
   #send(upload: StreamUpload, limit: number): number {
     const { stream, piece, pieceOffset } = upload
     if (piece === null) return 1
@@ -278,7 +292,7 @@ export class UploadQueue {
   }
 }
 
-/** Bytes of its piece that the stream's own window allows for. */
+/** How many bytes of its piece the stream's own window allows. */
 function toWanted({ stream, piece, pieceOffset }: StreamUpload): number {
   return piece === null ? 0 : Math.max(0, Math.min(piece.length - pieceOffset, stream.sendWindow))
 }

@@ -12,7 +12,7 @@ import { toClasses } from './octet-class.ts'
 import { STATIC_INDEXES, STATIC_NAMES } from './static-table.ts'
 import { toText } from './text.ts'
 
-/** The most octets behind the prefix of an integer: further ones could only be zeros, or make it too large. */
+/** The most octets after an integer's prefix: more could only be zeros, or make it too large. */
 const MAX_CONTINUATIONS = 5
 /** The largest integer that is accepted. */
 const MAX_INTEGER = 2 ** 31 - 1
@@ -23,46 +23,45 @@ const LENGTH_PREFIX = 0x7f
 
 const NO_BYTES: Buffer = Buffer.alloc(0)
 /**
- * The size of the scratch for decoded Huffman strings, in bytes: at first, and the largest that is kept for the next
- * block.
+ * The scratch's size for decoded Huffman strings, in bytes: at first, and the largest that is kept for the next block.
  */
 const INITIAL_SCRATCH = 512
 const MAX_KEPT_SCRATCH = 16_384
 
-/** The names that are kept: more than the static table has, as its indexes are slots of values, too. */
+/** How many names are kept: more than the static table has, because its indexes are also slots of values. */
 const NAME_SLOTS = 64
-/** The slot of a value that isn't kept. */
+/** The slot for a value that isn't kept. */
 export const NO_SLOT = -1
 
 /** Reads field blocks, one after another. `at` is the offset of the next octet. */
 export class BlockReader {
   #bytes = NO_BYTES
   #end = 0
-  /** Takes a decoded Huffman string until the string is made of it. */
+  /** Holds a decoded Huffman string until it becomes a string. */
   #scratch = NO_BYTES
   readonly #names = new LiteralCache(NAME_SLOTS)
-  /** Values by the name's index in the static table; behind these by the name's slot among the kept names. */
+  /** Values by the name's index in the static table; after these, by the name's slot among the kept names. */
   readonly #values = new LiteralCache(2 * NAME_SLOTS)
-  /** Whether the string literal that is read next is Huffman-encoded. */
+  /** Whether the next string literal is Huffman-encoded. */
   #isHuffman = false
   /** The classes of the octets in the last string. */
   #classes = 0
 
-  /** The offset of the octet that is read next. */
+  /** The offset of the next octet. */
   at = 0
   /** The verdict on the last name or value. */
   verdict = 0
   /** The slot of the last name, for `readValue()`; `NO_SLOT` when it has none. */
   nameSlot = NO_SLOT
 
-  /** Begins to read a block. */
+  /** Starts to read a block. */
   open(bytes: Buffer, start: number, end: number): void {
     this.#bytes = bytes
     this.#end = end
     this.at = start
   }
 
-  /** Releases the block, and a scratch that has become large. */
+  /** Releases the block, and a scratch that has grown large. */
   close(): void {
     this.#bytes = NO_BYTES
     if (this.#scratch.length > MAX_KEPT_SCRATCH) this.#scratch = NO_BYTES
@@ -81,7 +80,7 @@ export class BlockReader {
 
   #readContinuations(first: number): number {
     let value = first
-    // A multiplication, since JavaScript's shifts work on 32 bits, and there may be 35.
+    // A multiplication, because JavaScript's shifts work on 32 bits, and there may be 35.
     let scale = 1
     for (let count = 0; count < MAX_CONTINUATIONS; count++) {
       if (this.at >= this.#end) throw new HpackError('The block ends inside an integer (RFC 7541 §5.1)')
@@ -121,8 +120,8 @@ export class BlockReader {
   /**
    * Reads a string literal (RFC 7541 §5.2) that is a value. Sets `verdict`.
    *
-   * @param slot the place where the last value of this name was kept: the name's index in the static table, or
-   *   `nameSlot`. `NO_SLOT` for a value that goes into the dynamic table: the peer won't send the same literal again
+   * @param slot where this name's last value was kept: the name's index in the static table, or `nameSlot`. `NO_SLOT`
+   *   for a value that goes into the dynamic table: the peer won't send the same literal again
    */
   readValue(slot: number): string {
     const start = this.#skipLiteral()
@@ -150,7 +149,11 @@ export class BlockReader {
     return value
   }
 
-  /** Moves behind a string literal. @returns the offset of its first octet; `at` is the end */
+  /**
+   * Moves past a string literal.
+   *
+   * @returns the offset of its first octet; `at` is its end
+   */
   #skipLiteral(): number {
     if (this.at >= this.#end) throw new HpackError('The block ends inside a field (RFC 7541 §5.2)')
     this.#isHuffman = ((this.#bytes[this.at] ?? 0) & HUFFMAN_FLAG) !== 0
@@ -178,7 +181,7 @@ export class BlockReader {
     return toText(this.#scratch, 0, toHuffmanLength(result))
   }
 
-  /** Makes room for a literal of this many octets when decoded: no Huffman code is shorter than five bits. */
+  /** Makes room for a literal that has this many octets when decoded: no Huffman code is shorter than five bits. */
   #makeScratch(length: number): void {
     const needed = Math.ceil((length * 8) / 5) + 2
     if (this.#scratch.length >= needed) return
@@ -186,14 +189,14 @@ export class BlockReader {
   }
 }
 
-/** The slot of a name. Names may share a slot: the last one of them is kept. */
+/** A name's slot. Names may share a slot: it keeps the last one of them. */
 function toSlot(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0
   for (let at = start; at < end; at++) hash = (31 * hash + (bytes[at] ?? 0)) & 0xff_ffff
   return (hash ^ (hash >> 6)) & (NAME_SLOTS - 1)
 }
 
-/** The static table's string for a name that it has: V8 knows that string as a key of objects already. */
+/** The static table's string for a name that it has: V8 already knows that string as an object key. */
 function toKnownName(name: string): string {
   const index = STATIC_INDEXES.get(name)
   return index === undefined ? name : (STATIC_NAMES[index] ?? name)

@@ -10,7 +10,7 @@ import { isFault, judgeField, judgeStaticName, toFault } from './field-verdict.t
 import { HpackError } from './hpack-error.ts'
 import { STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from './static-table.ts'
 
-/** SETTINGS_HEADER_TABLE_SIZE until a peer has acknowledged another one (RFC 9113 §6.5.2). Bytes. */
+/** SETTINGS_HEADER_TABLE_SIZE until a peer has acknowledged another one (RFC 9113 §6.5.2), in bytes. */
 const DEFAULT_TABLE_SIZE = 4_096
 
 /** The verdicts on the static table's fields, by index. */
@@ -23,7 +23,7 @@ const WITH_INDEXING = 0x40
 const WITH_INDEXING_PREFIX = 0x3f
 const SIZE_UPDATE = 0x20
 const SIZE_UPDATE_PREFIX = 0x1f
-/** Never indexed, or without indexing: the same to a client, which doesn't forward the field. */
+/** Never indexed, or without indexing: no difference for a client, which doesn't forward the field. */
 const LITERAL_PREFIX = 0x0f
 
 /** The decoding half of a connection's compression context. It can't be used after it has thrown an HpackError. */
@@ -34,31 +34,31 @@ export class HpackDecoder {
   /** The largest size that a size update may set: our own SETTINGS_HEADER_TABLE_SIZE, in bytes. */
   #maxTableSize: number
   /**
-   * The largest size that the required size update at the start of the next block may set, in bytes; -1 when none is
+   * The largest size that the required size update at the start of the next block may set, in bytes; -1 if none is
    * required.
    */
   #requiredTableSize = -1
 
   /**
-   * The size of the last list, in bytes as RFC 9113 §6.5.2 counts them: name, value and 32 for each field. Fields that
-   * were not kept are counted, too.
+   * The last list's size, in bytes as RFC 9113 §6.5.2 counts them: name, value and 32 for each field. Fields that were
+   * not kept count, too.
    */
   listSize = 0
   /** Whether the last list was larger than the limit: then `decode()` has returned only its beginning. */
   isTruncated = false
   /**
-   * Why the last list makes its message malformed (RFC 9113 §8.2.1, §8.2.2), by its first such field; null when it
-   * doesn't. It names the field, never its value. Pseudo-header fields are not judged here.
+   * Why the last list makes its message malformed (RFC 9113 §8.2.1, §8.2.2), according to its first bad field; null if
+   * it doesn't. It names the field, never its value. Pseudo-header fields are not judged here.
    */
   fault: string | null = null
 
   /**
    * @param tableSize the SETTINGS_HEADER_TABLE_SIZE that we have announced, in bytes. Above the default of 4,096, it is
    *   the limit to which the peer may raise its table. Below, the table has this size from the start. As long as the
-   *   peer may not know of a smaller size, pass 4,096, and call `setTableSize()` when the peer has acknowledged the
+   *   peer may not know a smaller size, pass 4,096, and call `setTableSize()` when the peer has acknowledged the
    *   smaller one.
    * @param maxListSize the largest list that is kept, in bytes as `listSize` counts them. A larger one is decoded to
-   *   the end, which the table needs, but its further fields aren't kept
+   *   the end, because the table needs that, but its remaining fields aren't kept
    */
   constructor(tableSize: number, maxListSize: number) {
     this.#table = new DynamicTable(Math.min(tableSize, DEFAULT_TABLE_SIZE))
@@ -67,9 +67,9 @@ export class HpackDecoder {
   }
 
   /**
-   * The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours, in bytes. When the peer's table is larger,
-   * its next block that isn't empty has to begin with an update to this size or a smaller one (RFC 7541 §4.2). When
-   * several sizes were acknowledged before that block, the smallest counts.
+   * The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours, in bytes. If the peer's table is larger, its
+   * next block that isn't empty has to begin with an update to this size or a smaller one (RFC 7541 §4.2). If several
+   * sizes were acknowledged before that block, the smallest counts.
    */
   setTableSize(size: number): void {
     this.#maxTableSize = size
@@ -156,7 +156,7 @@ export class HpackDecoder {
   }
 
   /**
-   * The age of the entry with this index, which lies behind the static table: the number of newer entries (RFC 7541
+   * The age of the entry with this index, which comes after the static table: the number of newer entries (RFC 7541
    * §2.3.3).
    */
   #toAge(index: number): number {

@@ -1,10 +1,10 @@
 /**
- * The dynamic table of a decoder (RFC 7541 §2.3.2).
+ * A decoder's dynamic table (RFC 7541 §2.3.2).
  *
  * @module
  */
 
-/** RFC 7541 §4.1: what an entry counts in addition to its name and value. Bytes. */
+/** RFC 7541 §4.1: how many bytes an entry counts in addition to its name and value. */
 export const ENTRY_OVERHEAD = 32
 
 const INITIAL_SLOTS = 32

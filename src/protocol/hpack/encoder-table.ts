@@ -1,5 +1,5 @@
 /**
- * The tables of an encoder: the static one, and its own dynamic one (RFC 7541 §2.3).
+ * An encoder's tables: the static one, and its own dynamic one (RFC 7541 §2.3).
  *
  * @module
  */
@@ -16,20 +16,20 @@ import { STATIC_INDEXES, STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from './st
  */
 export type NamePolicy = 'index' | 'plain' | 'never'
 
-/** Fields with credentials, whose values must not be guessed from the size of a block (RFC 7541 §7.1.3). */
+/** Fields with credentials, whose values must not be guessed from a block's size (RFC 7541 §7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
-/** Fields whose values are rarely repeated on one connection: each would evict one that is. */
+/** Fields whose values are rarely repeated on one connection: each would evict a field that is. */
 const VARYING: ReadonlySet<string> = new Set([
   ...[':path', 'content-length', 'etag', 'if-modified-since', 'if-none-match', 'age', 'location', 'range'],
 ])
 
-/** A field of the dynamic table. */
+/** A field in the dynamic table. */
 interface Entry {
   readonly name: KnownName
   readonly value: string
-  /** The number of fields that were put into the table before this one. */
+  /** How many fields were added to the table before this one. */
   readonly number: number
-  /** The next newer entry of the table, and the next newer one with the same name. Null for the newest. */
+  /** The next newer entry in the table, and the next newer one with the same name. Null for the newest. */
   newer: Entry | null
   newerOfName: Entry | null
 }
@@ -40,13 +40,14 @@ export class KnownName {
   readonly policy: NamePolicy
   /** The lowest index in the static table; 0 for a name that isn't there. */
   readonly staticIndex: number
-  /** The static table's index behind the last one of this name. */
+  /** The static table's index after the last one of this name. */
   readonly staticEnd: number
-  /** The oldest and the newest entry of this name in the dynamic table; null for none. */
+  /** This name's oldest and newest entry in the dynamic table; null for none. */
   oldest: Entry | null = null
   newest: Entry | null = null
   /**
-   * The last value that was sent as a literal without indexing, and its literal once it was sent twice. Null before.
+   * The last value that was sent as a literal without indexing, and its literal once it was sent twice. Null before
+   * that.
    */
   lastValue: string | null = null
   lastLiteral: Uint8Array | null = null
@@ -64,12 +65,12 @@ export class KnownName {
 /** Finds names and fields in both tables. Strings are latin1: a character is an octet. */
 export class EncoderTable {
   /**
-   * The names of the dynamic table, and those names of the static table that were asked for: bounded by the two tables.
+   * The dynamic table's names, and those of the static table's names that were looked up: bounded by the two tables.
    */
   readonly #names = new Map<string, KnownName>()
   #oldest: Entry | null = null
   #newest: Entry | null = null
-  /** The number of fields that were ever put into the dynamic table. */
+  /** How many fields have ever been added to the dynamic table. */
   #added = 0
   /** The size of all entries, and its maximum, in bytes (RFC 7541 §4.1). */
   #size = 0
@@ -80,7 +81,7 @@ export class EncoderTable {
     this.#maxSize = maxSize
   }
 
-  /** The number of names that are remembered. */
+  /** How many names are remembered. */
   get nameCount(): number {
     return this.#names.size
   }
@@ -96,7 +97,7 @@ export class EncoderTable {
     this.#makeRoom(0)
   }
 
-  /** The entry of a name that is in a table; undefined for any other name. */
+  /** The entry for a name that is in a table; undefined for any other name. */
   find(name: string): KnownName | undefined {
     const known = this.#names.get(name)
     if (known !== undefined) return known
@@ -107,7 +108,7 @@ export class EncoderTable {
     return added
   }
 
-  /** The index of a field with this name and value; 0 when neither table has it. */
+  /** The index of a field with this name and value; 0 if neither table has it. */
   indexOf(known: KnownName, value: string): number {
     for (let index = known.staticIndex; index < known.staticEnd; index++) {
       if (STATIC_VALUES[index] === value) return index
@@ -118,14 +119,14 @@ export class EncoderTable {
     return 0
   }
 
-  /** An index that has this name; 0 when neither table has it. */
+  /** An index with this name; 0 if neither table has it. */
   indexOfName(known: KnownName): number {
     if (known.staticIndex > 0) return known.staticIndex
     return known.newest === null ? 0 : STATIC_LENGTH + this.#added - known.newest.number
   }
 
   /**
-   * Puts a field into the dynamic table. The caller makes sure that it fits: a larger field would empty the table in
+   * Adds a field to the dynamic table. The caller makes sure that it fits: a larger field would empty the table in
    * vain.
    */
   add(name: string, value: string): void {

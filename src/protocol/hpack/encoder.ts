@@ -11,7 +11,7 @@ import type { KnownName } from './encoder-table.ts'
 import { EncoderTable } from './encoder-table.ts'
 import { huffmanSize, TOO_LONG, TOO_WIDE, writeHuffman } from './huffman.ts'
 
-/** The most that we use of the peer's table, and the table's initial size (RFC 9113 §6.5.2). Bytes. */
+/** How much of the peer's table we use at most, in bytes, and the table's initial size (RFC 9113 §6.5.2). */
 const MAX_TABLE_SIZE = 4_096
 
 /** The bit pattern of each representation's first octet (RFC 7541 §6), and the mask of its integer's prefix. */
@@ -32,24 +32,27 @@ const LENGTH_PREFIX = 0x7f
 
 /** The most octets that an integer of 32 bits takes (RFC 7541 §5.1). */
 const MAX_INTEGER_SIZE = 6
-/** A longer string is written by Node, a shorter one in JavaScript: for that, a native call costs more. Octets. */
+/**
+ * Node writes a string longer than this, in octets; a shorter one is written in JavaScript, because a native call costs
+ * more.
+ */
 const MAX_SHORT = 24
 /**
- * The longest string that is encoded without a count first: its encoded length, when shorter, fits into the prefix of
- * seven bits. Octets.
+ * The longest string, in octets, that is encoded without a count first: its encoded length, if shorter, fits into the
+ * seven-bit prefix.
  */
 const MAX_TRIED = 127
 /** The longest value whose literal is kept, in octets. */
 const MAX_REPEATED = 2_048
 
-/** Matches a character that is no octet. V8 knows without a search that a string stored as latin1 has none. */
+/** Matches a character that isn't an octet. V8 knows without a search that a string stored as latin1 has none. */
 const WIDE = /[\u0100-\uffff]/
 
 /**
- * The most octets that a field block takes: neither the Huffman code nor an index makes a field longer. It includes the
- * room for table size updates.
+ * How many octets a field block takes at most: neither the Huffman code nor an index makes a field longer. This
+ * includes the room for table size updates.
  *
- * @param fields `[name, value, …]` of latin1 strings
+ * @param fields `[name, value, …]` in latin1 strings
  */
 export function maxEncodedSize(fields: readonly string[]): number {
   let size = 2 * MAX_INTEGER_SIZE
@@ -60,19 +63,19 @@ export function maxEncodedSize(fields: readonly string[]): number {
 
 /**
  * The encoding half of a connection's compression context. It uses at most 4,096 bytes of the peer's table, and the
- * Huffman code for a string that becomes shorter by it.
+ * Huffman code for strings that it makes shorter.
  */
 export class HpackEncoder {
   readonly #table = new EncoderTable(MAX_TABLE_SIZE)
-  /** The table's size that the peer knows, in bytes. */
+  /** The table size that the peer knows, in bytes. */
   #announcedSize = MAX_TABLE_SIZE
-  /** The smallest size of the table since the last block, in bytes. */
+  /** The table's smallest size since the last block, in bytes. */
   #smallestSize = MAX_TABLE_SIZE
   #hasSizeUpdate = false
 
   /**
-   * Applies the peer's SETTINGS_HEADER_TABLE_SIZE, in bytes. The next block begins with the update of the table's size,
-   * and with the smallest size in between, if there were several (RFC 7541 §4.2).
+   * Applies the peer's SETTINGS_HEADER_TABLE_SIZE, in bytes. The next block begins with the table size update, and with
+   * the smallest size in between, if there were several (RFC 7541 §4.2).
    */
   setMaxTableSize(size: number): void {
     const used = Math.min(size, MAX_TABLE_SIZE)
@@ -81,7 +84,7 @@ export class HpackEncoder {
     this.#hasSizeUpdate = this.#smallestSize !== this.#announcedSize || used !== this.#announcedSize
   }
 
-  /** The number of names that the encoder remembers: bounded by the tables. */
+  /** How many names the encoder remembers: bounded by the tables. */
   get nameCount(): number {
     return this.#table.nameCount
   }
@@ -92,10 +95,10 @@ export class HpackEncoder {
    * `authorization`, `proxy-authorization`, `cookie` and `set-cookie` are sent never-indexed (RFC 7541 §7.1.3). Fields
    * whose values are rarely repeated, such as `:path`, aren't indexed either.
    *
-   * @param fields `[name, value, …]` of latin1 strings, names in lower case
+   * @param fields `[name, value, …]` in latin1 strings, names in lower case
    * @param out has room for `maxEncodedSize(fields)` octets from `offset` on
-   * @param sensitive names of further fields that are sent never-indexed; null for none. @default null
-   * @returns the offset behind the block
+   * @param sensitive names of additional fields that are sent never-indexed; null for none. @default null
+   * @returns the offset after the block
    * @throws InvalidArgumentError for a string with a character above U+00FF, which would be sent as another character.
    *   Then nothing has changed: a block that the peer never gets must not change the compression context.
    */
@@ -105,8 +108,8 @@ export class HpackEncoder {
     offset: number,
     sensitive: ReadonlySet<string> | null = null,
   ): number {
-    // A change of the table is written only after the whole block was checked. Before the first one, each literal is
-    // checked when it is written.
+    // A table change is written only after the whole block was checked. Before the first one, each literal is checked
+    // when it is written.
     let isChecked = this.#hasSizeUpdate
     if (isChecked) requireOctets(fields, 0)
     let to = isChecked ? this.#writeSizeUpdates(out, offset) : offset
@@ -126,8 +129,7 @@ export class HpackEncoder {
       } else {
         if (!isChecked) requireOctets(fields, at)
         isChecked = true
-        // The literal is written first: the index of its name is valid before the field is in the table (RFC 7541
-        // §4.4).
+        // The literal is written first: its name's index is valid before the field is in the table (RFC 7541 §4.4).
         to = this.#writeLiteral(out, to, WITH_INDEXING, WITH_INDEXING_PREFIX, known, name, value)
         this.#table.add(name, value)
       }
@@ -135,7 +137,7 @@ export class HpackEncoder {
     return to
   }
 
-  /** Writes the size updates (RFC 7541 §4.2): the smallest size in between, and the present one. */
+  /** Writes the size updates (RFC 7541 §4.2): the smallest size in between, and the current one. */
   #writeSizeUpdates(out: Buffer, offset: number): number {
     const size = this.#table.maxSize
     let to = offset
@@ -177,7 +179,7 @@ export class HpackEncoder {
 }
 
 /**
- * Writes a value that isn't indexed. Credentials are the same in every request, and often the path is. The second time
+ * Writes a value that isn't indexed. Credentials are the same in every request, and often the path is. The second time,
  * the literal is kept. From then on it is copied as long as the value stays the same.
  */
 function writeRepeated(out: Buffer, offset: number, known: KnownName, value: string): number {
@@ -218,8 +220,10 @@ function writeInteger(out: Buffer, offset: number, pattern: number, prefix: numb
 }
 
 /**
- * Writes a string literal (RFC 7541 §5.2). @param name of the field, for the error @throws InvalidArgumentError when it
- * isn't latin1
+ * Writes a string literal (RFC 7541 §5.2).
+ *
+ * @param name the field's name, for the error
+ * @throws InvalidArgumentError if it isn't latin1
  */
 function writeString(out: Buffer, offset: number, text: string, name: string): number {
   const end = text.length > MAX_TRIED ? writeLongHuffman(out, offset, text) : tryHuffman(out, offset, text)
@@ -231,7 +235,7 @@ function writeString(out: Buffer, offset: number, text: string, name: string): n
   return to + text.length
 }
 
-/** @throws InvalidArgumentError when a string from this index of the list on isn't latin1 */
+/** @throws InvalidArgumentError if a string from this index of the list on isn't latin1 */
 function requireOctets(fields: readonly string[], from: number): void {
   for (let at = from; at < fields.length; at++) {
     if (WIDE.test(fields[at] ?? '')) throw toWideError(fields[at & ~1] ?? '')

@@ -1,5 +1,5 @@
 /**
- * The rules by which a single field is malformed (RFC 9113 §8.2.1 and §8.2.2), judged while it is decoded.
+ * The rules that make a single field malformed (RFC 9113 §8.2.1 and §8.2.2), applied while it is decoded.
  *
  * A verdict is a small number, so that the dynamic table can keep one for each entry. The low bits are the verdict on
  * the name, the bits above them that on the value. 0 is a good field.
@@ -13,7 +13,7 @@ import { BAD_IN_NAME, BAD_IN_VALUE, COLON } from './octet-class.ts'
 const NAME_IS_EMPTY = 1
 const NAME_HAS_BAD_OCTET = 2
 const NAME_IS_CONNECTION_SPECIFIC = 3
-/** No fault in itself: the value decides. */
+/** Not a fault in itself: the value decides. */
 const NAME_IS_TE = 4
 const NAME_BITS = 7
 
@@ -39,7 +39,11 @@ function isConnectionSpecific(name: string): boolean {
   }
 }
 
-/** The verdict on a name. @param classes of all its octets, or'ed together */
+/**
+ * The verdict on a name.
+ *
+ * @param classes the classes of all its octets, or'ed together
+ */
 export function judgeName(name: string, classes: number): number {
   if (name === '') return NAME_IS_EMPTY
   if ((classes & BAD_IN_NAME) !== 0) return NAME_HAS_BAD_OCTET
@@ -48,7 +52,11 @@ export function judgeName(name: string, classes: number): number {
   return isConnectionSpecific(name) ? NAME_IS_CONNECTION_SPECIFIC : 0
 }
 
-/** The verdict on a value. @param classes of all its octets, or'ed together */
+/**
+ * The verdict on a value.
+ *
+ * @param classes the classes of all its octets, or'ed together
+ */
 export function judgeValue(value: string, classes: number): number {
   if ((classes & BAD_IN_VALUE) !== 0) return VALUE_HAS_BAD_OCTET
   return value !== '' && (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1)))
@@ -60,12 +68,16 @@ function isSpace(octet: number): boolean {
   return octet === SP || octet === HTAB
 }
 
-/** The verdict on a name of the static table. */
+/** The verdict on a name in the static table. */
 export function judgeStaticName(name: string): number {
   return isConnectionSpecific(name) ? NAME_IS_CONNECTION_SPECIFIC : 0
 }
 
-/** The verdict on a field. @param nameVerdict on its name, or on another field with this name */
+/**
+ * The verdict on a field.
+ *
+ * @param nameVerdict the verdict on its name, or on another field with this name
+ */
 export function judgeField(nameVerdict: number, valueVerdict: number, value: string): number {
   const ofName = nameVerdict & NAME_BITS
   if (ofName === NAME_IS_TE && valueVerdict === 0 && value.toLowerCase() !== 'trailers') {

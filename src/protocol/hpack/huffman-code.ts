@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The length of the longest code, in bits. */
+/** The longest code's length, in bits. */
 const MAX_LENGTH = 30
 
 /** The end-of-string symbol, which is never sent (RFC 7541 §5.2). */

@@ -8,8 +8,8 @@ import { EOS, HUFFMAN_CODES, HUFFMAN_LENGTHS } from './huffman-code.ts'
 import { toClass } from './octet-class.ts'
 
 /**
- * The octets of a latin1 string in the Huffman code (RFC 7541 §5.2), padding included. Characters beyond latin1 aren't
- * noticed.
+ * How many octets a latin1 string takes in the Huffman code (RFC 7541 §5.2), padding included. Characters beyond latin1
+ * aren't noticed.
  */
 export function huffmanSize(text: string): number {
   let bits = 0
@@ -26,13 +26,13 @@ const PACKED_CODES = Int32Array.from({ length: 256 }, (_none, octet) => {
 /**
  * Writes a latin1 string in the Huffman code (RFC 7541 §5.2), padded with the first bits of EOS.
  *
- * @param limit the result has to end before this offset; up to four octets behind it may be overwritten
- * @returns the offset behind the string; `TOO_LONG` when it reaches the limit; `TOO_WIDE` when a character isn't
- *   latin1, unless the limit was reached before
+ * @param limit the result has to end before this offset; up to four octets after it may be overwritten
+ * @returns the offset after the string; `TOO_LONG` if it reaches the limit; `TOO_WIDE` if a character isn't latin1,
+ *   unless the limit was reached before
  */
 export function writeHuffman(text: string, out: Uint8Array, offset: number, limit: number): number {
   let pending = 0
-  // At most 7 bits are pending between two symbols: together with up to 24 of the next code they fit into 32.
+  // At most 7 bits are pending between two symbols: together with up to 24 of the next code, they fit into 32.
   let bits = 0
   let to = offset
   let all = 0
@@ -42,7 +42,7 @@ export function writeHuffman(text: string, out: Uint8Array, offset: number, limi
     all |= unit
     let packed = PACKED_CODES[octet] ?? 0
     if (packed === 0) {
-      // A long code goes out in two parts: the last eight bits are handled as a short code.
+      // A long code is written in two parts: the last eight bits are handled as a short code.
       const code = HUFFMAN_CODES[octet] ?? 0
       const length = (HUFFMAN_LENGTHS[octet] ?? 0) - 8
       pending = (pending << length) | (code >>> 8)
@@ -66,7 +66,7 @@ export function writeHuffman(text: string, out: Uint8Array, offset: number, limi
 
 /** Returned by `writeHuffman()` for a string that reaches its limit. */
 export const TOO_LONG = -1
-/** Returned by `writeHuffman()` for a string with a character that is no octet. */
+/** Returned by `writeHuffman()` for a string with a character that isn't an octet. */
 export const TOO_WIDE = -2
 
 /** Returned by `readHuffman()` for a string that contains EOS. */
@@ -75,16 +75,16 @@ export const HAS_EOS = -1
 export const BAD_PADDING = -2
 
 /**
- * An entry of the table describes the effect of eight more bits: up to two symbols, as no code is shorter than five
+ * An entry in the table describes the effect of eight more bits: up to two symbols, as no code is shorter than five
  * bits, with the first in the lowest octet; the number of symbols; the decoder's next state; and the classes of the
- * symbols. 0 is an entry that isn't made yet.
+ * symbols. 0 is an entry that hasn't been created yet.
  */
 const SECOND_SYMBOL_SHIFT = 8
 const COUNT_SHIFT = 16
 const STATE_SHIFT = 18
-/** The string may end here: fewer than 8 bits have come since the last symbol, and all of them are ones. */
+/** The string may end here: fewer than 8 bits have followed the last symbol, and all of them are ones. */
 const MAY_END = 1 << 26
-/** EOS has come. */
+/** EOS was found. */
 const FAILS = 1 << 27
 const CLASSES_SHIFT = 28
 
@@ -95,8 +95,8 @@ interface Decoding {
   /** The nodes at which a string may end: the root, and the seven nodes below it on the path of ones. */
   readonly ends: ReadonlySet<number>
   /**
-   * 256 entries for each state, each of them made when it is first needed: most never are, and making all of them would
-   * add 40 ms to a process's start.
+   * 256 entries for each state, each of them created when it is first needed: most never are, and creating all of them
+   * would add 40 ms to a process's start.
    */
   readonly table: Int32Array
 }
@@ -122,7 +122,7 @@ function toDecoding(): Decoding {
   return { tree, ends, table: new Int32Array(256 * 256) }
 }
 
-/** Makes the entry of a state for the next eight bits. */
+/** Creates a state's entry for the next eight bits. */
 function makeEntry({ tree, ends, table }: Decoding, state: number, octet: number): number {
   let node = state
   let symbols = 0
@@ -150,7 +150,7 @@ function makeEntry({ tree, ends, table }: Decoding, state: number, octet: number
  * Decodes a string (RFC 7541 §5.2) of less than 2^27 octets. `out` is filled from its start, and has room for 8/5 of
  * the string's octets and two more.
  *
- * @returns a number for `toHuffmanLength()` and `toHuffmanClasses()`; or `HAS_EOS` or `BAD_PADDING`
+ * @returns a number for `toHuffmanLength()` and `toHuffmanClasses()`, or `HAS_EOS` or `BAD_PADDING`
  */
 export function readHuffman(bytes: Uint8Array, start: number, end: number, out: Uint8Array): number {
   decoding ??= toDecoding()
@@ -163,7 +163,7 @@ export function readHuffman(bytes: Uint8Array, start: number, end: number, out: 
     const state = (entry >> STATE_SHIFT) & 0xff
     entry = table[256 * state + octet] ?? 0
     if (entry === 0) entry = makeEntry(decoding, state, octet)
-    // Written even when there are no such symbols: branches that can't be predicted cost more.
+    // Written even if there are no such symbols: branches that can't be predicted cost more.
     out[to] = entry
     out[to + 1] = entry >> SECOND_SYMBOL_SHIFT
     to += (entry >> COUNT_SHIFT) & 3
@@ -173,7 +173,7 @@ export function readHuffman(bytes: Uint8Array, start: number, end: number, out: 
   return (entry & MAY_END) === 0 ? BAD_PADDING : (all & (7 << CLASSES_SHIFT)) | to
 }
 
-/** The number of octets that `readHuffman()` has written. */
+/** How many octets `readHuffman()` has written. */
 export function toHuffmanLength(result: number): number {
   return result & ((1 << CLASSES_SHIFT) - 1)
 }

@@ -7,31 +7,31 @@
 /** The longest literal that is kept, in octets: a date has 22 in the Huffman code, and 29 without. */
 const MAX_OCTETS = 32
 /**
- * The shortest literal that is kept, in octets: shorter ones are decoded faster, and a content-length rarely comes
- * twice.
+ * The shortest literal that is kept, in octets: shorter ones are decoded faster, and a content-length is rarely
+ * repeated.
  */
 const MIN_OCTETS = 6
-/** Marks the key of a Huffman-encoded literal; lengths are below it. */
+/** Marks a Huffman-encoded literal's key; lengths are below it. */
 const HUFFMAN_KEY = 0x80
 
 const NONE = new Uint8Array(0)
 
 /**
- * Some servers (nginx, for one) send most of their fields as literals without indexing, again in every response. This
- * keeps the strings of such literals: comparing octets is cheaper than decoding them and making a new string.
+ * Some servers (such as nginx) send most of their fields as literals without indexing, again in every response. This
+ * cache keeps the strings of such literals: comparing octets is cheaper than decoding them and creating a new string.
  *
- * A slot holds one literal, the last that was put there, so that memory doesn't grow. A connection whose server indexes
- * its fields needs none: the room for them comes with the first.
+ * A slot holds one literal, the last that was put there, so memory doesn't grow. A connection whose server indexes its
+ * fields needs none: room for them is made at the first one.
  */
 export class LiteralCache {
   readonly #slots: number
   #octets: Uint8Array = NONE
-  /** By slot: the literal's length, plus `HUFFMAN_KEY` when it is Huffman-encoded; 0 for a free slot. */
+  /** By slot: the literal's length, plus `HUFFMAN_KEY` if it is Huffman-encoded; 0 for a free slot. */
   readonly #keys: Uint8Array
   #texts: string[] = []
   #verdicts: Uint8Array = NONE
 
-  /** @param slots the number of literals that are kept */
+  /** @param slots how many literals are kept */
   constructor(slots: number) {
     this.#slots = slots
     this.#keys = new Uint8Array(slots)
@@ -64,7 +64,7 @@ export class LiteralCache {
   }
 
   /**
-   * Puts a literal into the slot, in place of the earlier one. `takes()` has to be true for its length. `set()` has to
+   * Puts a literal into the slot, replacing the earlier one. `takes()` has to be true for its length. `set()` has to
    * follow.
    */
   put(slot: number, bytes: Uint8Array, start: number, end: number, isHuffman: boolean): void {
@@ -75,7 +75,7 @@ export class LiteralCache {
     this.#keys[slot] = (isHuffman ? HUFFMAN_KEY : 0) + end - start
   }
 
-  /** Sets the string and the verdict of the literal that was just put into the slot. */
+  /** Sets the string and the verdict for the literal that was just put into the slot. */
   set(slot: number, text: string, verdict: number): void {
     this.#texts[slot] = text
     this.#verdicts[slot] = verdict

@@ -1,6 +1,6 @@
 /**
- * Classes of octets that field names or values must not contain (RFC 9113 §8.2.1). They are bits, so that those of a
- * string can be or'ed together while it is decoded.
+ * Classes of octets that field names or values must not contain (RFC 9113 §8.2.1). They are bits, so a string's classes
+ * can be or'ed together while it is decoded.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 export const BAD_IN_VALUE = 1
 /** 0x00-0x20, upper-case letters and 0x7f-0xff: not allowed in a name. */
 export const BAD_IN_NAME = 2
-/** A colon: allowed in a name as the first octet only. */
+/** A colon: allowed in a name only as the first octet. */
 export const COLON = 4
 
 function classify(octet: number): number {
@@ -20,7 +20,7 @@ function classify(octet: number): number {
 
 const CLASSES: Readonly<Uint8Array> = Uint8Array.from({ length: 256 }, (_none, octet) => classify(octet))
 
-/** The class bits of one octet. */
+/** One octet's class bits. */
 export function toClass(octet: number): number {
   return CLASSES[octet] ?? 0
 }

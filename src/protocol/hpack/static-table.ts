@@ -18,7 +18,7 @@ const FIELDS = [
   ...['transfer-encoding', 'user-agent', 'vary', 'via', 'www-authenticate'],
 ]
 
-/** The names by index. There is no index 0 (RFC 7541 §2.3.3): its name is empty. */
+/** The names by index. There is no index 0 (RFC 7541 §2.3.3), so its name is empty. */
 export const STATIC_NAMES: readonly string[] = ['', ...FIELDS.map((field) => field.split('=', 1)[0] ?? '')]
 
 /** The values by index; empty for an entry with a name only. */
@@ -31,6 +31,6 @@ export const STATIC_LENGTH = FIELDS.length
 
 /** The lowest index of each name. The indexes of one name are consecutive. */
 export const STATIC_INDEXES: ReadonlyMap<string, number> = new Map(
-  // A Map keeps the last value of a key, so that the lowest index has to come last.
+  // A Map keeps the last value for a key, so the lowest index has to come last.
   FIELDS.map((_field, at): [string, number] => [STATIC_NAMES[at + 1] ?? '', at + 1]).reverse(),
 )

@@ -1,5 +1,5 @@
 /**
- * Makes strings of bytes.
+ * Turns bytes into strings.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 const { fromCharCode } = String
 
 /**
- * The longest string that is made in JavaScript. The concatenation of two strings with more than 12 characters in all
- * would be a rope in V8, and not a flat string.
+ * The longest string that is created in JavaScript. In V8, concatenating two strings with more than 12 characters in
+ * total would create a rope instead of a flat string.
  */
 const MAX_SHORT = 12
 
 /**
- * The latin1 string from `start` to before `end`. A short string is made in JavaScript: `toString()` is a native call,
- * and takes 100 ns for four octets where this takes 25.
+ * The latin1 string from `start` to before `end`. A short string is created in JavaScript: `toString()` is a native
+ * call, and takes 100 ns for four octets, where this takes 25.
  */
 export function toText(bytes: Buffer, start: number, end: number): string {
   const length = end - start
@@ -23,7 +23,7 @@ export function toText(bytes: Buffer, start: number, end: number): string {
   return length === 8 ? toEight(bytes, start) : toEight(bytes, start) + toShort(bytes, start + 8, length - 8)
 }
 
-// The arguments are written out: a call with a spread list makes an array first.
+// The arguments are written out, because a call with a spread list creates an array first.
 
 function toEight(b: Buffer, i: number): string {
   return fromCharCode(

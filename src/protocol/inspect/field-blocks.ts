@@ -1,5 +1,5 @@
 /**
- * The field blocks of one direction → field lists.
+ * The field blocks in one direction → field lists.
  *
  * @module
  */
@@ -7,44 +7,42 @@
 import { Flag, FrameType, PRIORITY_SIZE } from '../frames.ts'
 import type { Frame } from './frame-scanner.ts'
 
-/** More fragments of one block aren't kept. Bytes. */
+/** The most bytes of one block's fragments that are kept. */
 const MAX_BLOCK = 1_048_576
 
-/** The largest list that is shown, as RFC 9113 §6.5.2 counts it. Bytes. */
+/** The largest list that is shown, in bytes as RFC 9113 §6.5.2 counts them. */
 const MAX_LIST = 1_048_576
 
-/** RFC 9113 §6.5.2. Bytes. */
+/** RFC 9113 §6.5.2, in bytes. */
 const FIELD_OVERHEAD = 32
 
-/** A field: `[name, value]`. The name has the sender's spelling. */
+/** A field: `[name, value]`. The name is spelled as the sender spelled it. */
 export type Field = readonly [name: string, value: string]
 
-/** Decodes the field blocks of one direction, in their order. */
+/** Decodes the field blocks in one direction, in their order. */
 export interface BlockDecoder {
-  /** @throws Error for a block that breaks RFC 7541 */
+  /** @throws Error for a block that violates RFC 7541 */
   decode(block: Buffer): readonly Field[]
 }
 
-/** What a frame said about fields. */
+/** A frame's information about fields. */
 export interface BlockResult {
-  /** Of a block that is complete; null for none. */
+  /** The fields of a complete block; null for none. */
   readonly fields: readonly Field[] | null
-  /** Why it can't be decoded; null for nothing. */
+  /** Why the block can't be decoded; null if it can, or there is none. */
   readonly fault: string | null
 }
 
 const NO_BLOCK: BlockResult = { fields: null, fault: null }
 
-/**
- * Puts the fragments of HEADERS and CONTINUATION together, and decodes them (RFC 9113 §4.3).
- */
+/** Joins the fragments in HEADERS and CONTINUATION, and decodes them (RFC 9113 §4.3). */
 export class FieldBlocks {
   readonly #decoder: BlockDecoder
   #fragments: Buffer[] = []
   #size = 0
   /** The stream whose block isn't complete; 0 for none. */
   #streamId = 0
-  /** After a block that couldn't be decoded, the table is unknown: no further one can be. */
+  /** Whether a block couldn't be decoded: from then on the table is unknown, and no other block can be decoded. */
   #isLost = false
 
   constructor(decoder: BlockDecoder) {
@@ -87,14 +85,14 @@ export class FieldBlocks {
       return { fields: cut(this.#decoder.decode(block)), fault: null }
     } catch (error) {
       this.#isLost = true
-      // A RangeError of a Buffer says nothing of HPACK.
+      // A Buffer's RangeError says nothing about HPACK.
       const isOwn = error instanceof Error && error.message.startsWith('HPACK')
       return { fields: null, fault: isOwn ? error.message : 'HPACK: a block that is cut off' }
     }
   }
 }
 
-/** A small block can stand for a list of any size: a field of the table counts one octet each time. */
+/** A small block can stand for a list of any size: a field in the table costs one octet each time. */
 function cut(fields: readonly Field[]): readonly Field[] {
   let size = 0
   const end = fields.findIndex(([name, value]) => {
@@ -107,7 +105,7 @@ function cut(fields: readonly Field[]): readonly Field[] {
 /** Pad Length, 255 octets of padding, and the priority fields. */
 const MAX_PREFIX = 1 + 255 + PRIORITY_SIZE
 
-/** HEADERS without padding and priority fields (RFC 9113 §6.2); empty when they don't fit. */
+/** HEADERS without padding and priority fields (RFC 9113 §6.2); empty if they don't fit. */
 function toFragment({ flags, payload }: Frame): Buffer {
   const isPadded = (flags & Flag.PADDED) !== 0
   const start = (isPadded ? 1 : 0) + ((flags & Flag.PRIORITY) !== 0 ? PRIORITY_SIZE : 0)

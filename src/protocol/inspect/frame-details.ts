@@ -1,5 +1,5 @@
 /**
- * What a frame says, in names and numbers.
+ * A frame's contents, as names and numbers.
  *
  * @module
  */
@@ -12,36 +12,36 @@ import type { Direction, ObservedFrame } from './frame-observer.ts'
 import { toFrameName } from './frame-scanner.ts'
 import type { SecretFilter } from './secrets.ts'
 
-/** SETTINGS by name, in the order in which they came. Unknown ones have a name such as `0x4d44`. */
+/** SETTINGS by name, in the order in which they arrived. Unknown ones have a name such as `0x4d44`. */
 export type SettingsByName = Readonly<Record<string, number>>
 
-/** A frame for people, and for `--json`. */
+/** A frame for human readers, and for `--json`. */
 export interface FrameDetails {
   readonly direction: Direction
-  /** Since the command, or the connection, began. Milliseconds. */
+  /** Milliseconds since the command, or the connection, began. */
   readonly at: number
   /** `HEADERS`, or `0x1f` for an unknown type. */
   readonly type: string
   readonly streamId: number
   readonly flags: readonly string[]
-  /** Of the payload. Bytes. */
+  /** The payload's size in bytes. */
   readonly length: number
   readonly headers?: readonly Field[]
   readonly settings?: SettingsByName
-  /** Of WINDOW_UPDATE. Bytes. */
+  /** A WINDOW_UPDATE's increment, in bytes. */
   readonly increment?: number
   /** The name of an error code. */
   readonly code?: string
   readonly lastStreamId?: number
   readonly debugData?: string
-  /** The octets of a PING, in hex. */
+  /** A PING's octets, in hex. */
   readonly data?: string
   readonly priority?: string
-  /** The rule that it breaks. */
+  /** The rule that the frame violates. */
   readonly fault?: string
 }
 
-/** Of each type, the flags that it has (RFC 9113 §6). */
+/** The flags of each type (RFC 9113 §6). */
 const FLAGS: Readonly<Record<number, readonly (readonly [name: string, bit: number])[]>> = {
   [FrameType.DATA]: [
     ['END_STREAM', Flag.END_STREAM],
@@ -59,7 +59,7 @@ const FLAGS: Readonly<Record<number, readonly (readonly [name: string, bit: numb
   [FrameType.CONTINUATION]: [['END_HEADERS', Flag.END_HEADERS]],
 }
 
-/** @param start what times count from, by `performance.now()` */
+/** @param start where times count from, as `performance.now()` reports it */
 export function toFrameDetails(frame: ObservedFrame, start: number, secrets: SecretFilter): FrameDetails {
   const { direction, type, flags, streamId, length, fields, fault } = frame
   const known = FLAGS[type] ?? []
@@ -76,7 +76,7 @@ export function toFrameDetails(frame: ObservedFrame, start: number, secrets: Sec
   }
 }
 
-/** What the payload of its type has. One that is too short has nothing. */
+/** What a payload of its type contains. One that is too short contains nothing. */
 function toPayloadDetails(frame: ObservedFrame, secrets: SecretFilter): Partial<FrameDetails> {
   const { type, flags, payload } = frame
   switch (type) {
@@ -101,7 +101,7 @@ const SETTING_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(Setting).map(([name, id]) => [id, name]),
 )
 
-/** The entries of a SETTINGS frame. A payload that was cut ends early. */
+/** The entries in a SETTINGS frame. If the payload was cut off, so is the list. */
 export function toSettings(payload: Buffer): SettingsByName {
   const settings: Record<string, number> = {}
   for (let at = 0; at + 6 <= payload.length; at += 6) {
@@ -111,7 +111,7 @@ export function toSettings(payload: Buffer): SettingsByName {
   return settings
 }
 
-/** Bytes; 0 for a frame that is too short. */
+/** In bytes; 0 for a frame that is too short. */
 export function toIncrement({ payload }: ObservedFrame): number {
   return payload.length < 4 ? 0 : payload.readUInt32BE(0) & 0x7fff_ffff
 }
@@ -125,7 +125,7 @@ function toGoaway(payload: Buffer, secrets: SecretFilter): Partial<FrameDetails>
   }
 }
 
-/** The lines of `-v`: the frame, and what is in it. The caller makes them printable. */
+/** The lines that `-v` prints: the frame, and its contents. The caller makes them printable. */
 export function toFrameLines(frame: FrameDetails): string[] {
   const { direction, at, type, streamId, flags, length } = frame
   const stream = streamId === 0 ? [] : [`stream ${streamId}`]

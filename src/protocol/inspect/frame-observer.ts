@@ -1,5 +1,5 @@
 /**
- * The bytes of both directions of a connection → the frames that have passed, with their fields.
+ * A connection's bytes in both directions → the frames that have passed, with their fields.
  *
  * @module
  */
@@ -10,31 +10,31 @@ import { FieldBlocks } from './field-blocks.ts'
 import type { Frame } from './frame-scanner.ts'
 import { FrameScanner } from './frame-scanner.ts'
 
-/** As the client sees it. */
+/** From the client's point of view. */
 export type Direction = 'sent' | 'received'
 
 /** A frame that has passed. */
 export interface ObservedFrame extends Frame {
   readonly direction: Direction
-  /** When its last bytes were sent, or came. By `performance.now()`. */
+  /** When its last bytes were sent or arrived, as `performance.now()` reports it. */
   readonly at: number
-  /** Of the frame that completes a field block; null for any other, and when it can't be decoded. */
+  /** The fields, for the frame that completes a field block; null for any other frame, and if they can't be decoded. */
   readonly fields: readonly Field[] | null
 }
 
-/** Looks at what a client sends and receives. It never throws for what the peer sends. */
+/** Observes what a client sends and receives. It never throws, whatever the peer sends. */
 export class FrameObserver {
   readonly #sent: FrameScanner
   readonly #received: FrameScanner
-  /** What is missing of the client's preface (RFC 9113 §3.4). Octets. */
+  /** How many octets of the client's preface are missing (RFC 9113 §3.4). */
   #preface = PREFACE.length
-  /** When the bytes came that are looked at: before they are, which takes time. */
+  /** When the observed bytes arrived: read before they are examined, because that takes time. */
   #at = 0
 
   /**
-   * @param decoders each as large as the side that reads allows
-   * @param judges whether the server's frames are checked by their headers
-   * @param onFrame hears of each frame
+   * @param decoders each as large as the reading side allows
+   * @param judges whether the headers of the server's frames are checked
+   * @param onFrame called for each frame
    */
   constructor(
     decoders: Readonly<Record<Direction, BlockDecoder>>,

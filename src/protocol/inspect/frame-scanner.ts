@@ -1,7 +1,7 @@
 /**
- * Bytes of one direction, in chunks cut anywhere → the frames in them, whatever they are worth.
+ * The bytes in one direction, in chunks cut anywhere → the frames in them, valid or not.
  *
- * `protocol/` ends a connection at the first malformed frame. A scanner goes on: it shows what came.
+ * `protocol/` ends a connection at the first malformed frame. A scanner continues: it shows what arrived.
  *
  * @module
  */
@@ -14,15 +14,15 @@ export interface Frame {
   readonly type: number
   readonly flags: number
   readonly streamId: number
-  /** Of the payload, in bytes. */
+  /** The payload's size in bytes. */
   readonly length: number
-  /** The payload, or its beginning: of DATA one byte, of unknown types nothing. */
+  /** The payload, or its beginning: one byte for DATA, nothing for unknown types. */
   readonly payload: Buffer
-  /** The rule of RFC 9113 that it breaks; null for none that was checked. */
+  /** The rule in RFC 9113 that it violates; null if none of the checked ones. */
   readonly fault: string | null
 }
 
-/** The most that is kept of a payload. Bytes. */
+/** The most bytes of a payload that are kept. */
 const MAX_KEPT = 65_536
 
 const NOTHING = Buffer.alloc(0)
@@ -32,17 +32,17 @@ export class FrameScanner {
   readonly #onFrame: (frame: Frame) => void
   readonly #isServer: boolean
   readonly #header = Buffer.alloc(FRAME_HEADER_SIZE)
-  /** Octets of the header so far. */
+  /** How many octets of the header have arrived so far. */
   #filled = 0
   #length = 0
-  /** Octets of the payload that are missing. */
+  /** How many octets of the payload are missing. */
   #left = 0
   #kept: Buffer[] = []
-  /** Octets that `#kept` still takes. */
+  /** How many more octets `#kept` takes. */
   #room = 0
   #isFirst = true
 
-  /** @param isServer the bytes are a server's: its frames are checked by their headers */
+  /** @param isServer whether the bytes are a server's, whose frame headers are checked */
   constructor(isServer: boolean, onFrame: (frame: Frame) => void) {
     this.#isServer = isServer
     this.#onFrame = onFrame
@@ -74,7 +74,7 @@ export class FrameScanner {
     this.#left -= end - at
     const kept = Math.min(end - at, this.#room)
     this.#room -= kept
-    // A copy: the chunk is the engine's.
+    // A copy, because the chunk belongs to the engine.
     if (kept > 0) this.#kept.push(Buffer.from(chunk.subarray(at, at + kept)))
     return end
   }
@@ -95,7 +95,7 @@ export class FrameScanner {
   #toFault(type: number, flags: number, streamId: number, payload: Buffer): string | null {
     const length = this.#length
     if (this.#isFirst && type !== FrameType.SETTINGS) return 'The peer began without SETTINGS (RFC 9113 §3.4)'
-    // A client that is looked at by this announces no larger one.
+    // A client that is observed like this announces no larger size.
     if (length > DEFAULT_FRAME_SIZE) {
       return `A frame has ${length} bytes, more than the limit of ${DEFAULT_FRAME_SIZE} (RFC 9113 §4.2)`
     }

@@ -1,5 +1,5 @@
 /**
- * A session of node:http2: its options, and its methods for Dodici's session.
+ * A node:http2 session: its options, and its methods for Dodici's session.
  *
  * @module
  */
@@ -30,31 +30,31 @@ import { spareAcceptedStreams } from './spared-streams.ts'
 import { UselessBytes } from './useless-bytes.ts'
 
 /**
- * Bytes. With node's default of 64 KiB, node itself refuses larger requests, with the same error as a peer's
- * REFUSED_STREAM. Far larger than `request/headers.ts` allows, since nghttp2 compares a high estimate with it.
+ * In bytes. With node's default of 64 KiB, node itself refuses larger requests, with the same error as a peer's
+ * REFUSED_STREAM. Far more than `request/headers.ts` allows, because nghttp2 compares a high estimate with it.
  */
 const MAX_HEADER_BLOCK = 1_048_576
 
 /**
- * Megabytes, in addition to the memory for responses. With node's default of 10, an unrelated request fails while a
+ * In megabytes, in addition to the memory for responses. With node's default of 10, an unrelated request fails while a
  * large upload waits.
  */
 const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000
 
 /**
- * Node keeps every origin of ORIGIN frames (RFC 8336) for the life of the session. Node 20 keeps any number; later
- * lines end the session above this one by themselves.
+ * Node keeps every origin from ORIGIN frames (RFC 8336) for the session's life. Node 20 keeps any number; later lines
+ * end the session themselves when it exceeds this one.
  */
 const MAX_ORIGINS = 128
 
-/** SETTINGS_MAX_FRAME_SIZE where the caller has set none (RFC 9113 §6.5.2). Bytes. */
+/** SETTINGS_MAX_FRAME_SIZE if the caller has set none (RFC 9113 §6.5.2), in bytes. */
 const DEFAULT_FRAME_SIZE = 16_384
 
-/** SETTINGS_INITIAL_WINDOW_SIZE before the peer's SETTINGS (RFC 9113 §6.9.2). Bytes. */
+/** SETTINGS_INITIAL_WINDOW_SIZE before the peer's SETTINGS (RFC 9113 §6.9.2), in bytes. */
 const DEFAULT_WINDOW = 65_535
 
-/** For a caller who has asked for this engine by its name. */
+/** For a caller who has asked for this engine by name. */
 const REFUSED =
   "Invalid engine: got 'node' for a Duplex that is neither a net.Socket nor a TLSSocket (from a connect function, " +
   "or a proxy's tunnel), expected 'wire', or no engine: node:http2 isn't safe there"
@@ -62,7 +62,7 @@ const REFUSED =
 /** A server needs two: one that announces the end, and one that names the last stream (RFC 9113 §6.8). */
 const MAX_GOAWAYS = 100
 
-/** Node's session and its socket: only the events of both together are complete. */
+/** Node's session and its socket: only the events of both are complete. */
 export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly engine = 'node'
   readonly http2: ClientHttp2Session
@@ -71,20 +71,18 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
   readonly sendWindow: NodeSendWindow
-  /** Null once the session and its streams are gone, and where node has none. */
+  /** Null once the session and its streams are gone, and if node has none. */
   #handle: object | null
   readonly #useless: UselessBytes
   readonly #windows: ReceiveWindows
-  /** The largest SETTINGS_INITIAL_WINDOW_SIZE of the peer. Bytes. */
+  /** The largest SETTINGS_INITIAL_WINDOW_SIZE that the peer has sent, in bytes. */
   #largestPeerWindow = DEFAULT_WINDOW
   #lastAcceptedId = 0
   #isDestroyedByUs = false
   #origins = 0
   #goaways = 0
 
-  /**
-   * @throws when `socket` isn't a socket of node's, or is a closed one
-   */
+  /** @throws if `socket` isn't one of node's sockets, or is closed */
   constructor(
     { origin, options: { session: options }, deadlines }: EngineContext,
     socket: Transport,
@@ -98,11 +96,11 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     const { maxFrameSize = DEFAULT_FRAME_SIZE } = options.settings
     this.#useless = new UselessBytes(socket, () => deadlines.now(), maxFrameSize)
     this.#windows = windows
-    // node:http2 measures no path: the connection window is large at once.
+    // node:http2 doesn't measure the path, so the connection window is large from the start.
     windows.connection.grow(options.connectionWindowSize)
     windows.connection.announce()
-    // After a fatal TLS alert node:http2 may emit nothing: only the socket emits `close`. A tick later, since node may
-    // emit the session's `error` from a later listener of the same event.
+    // After a fatal TLS alert, node:http2 may emit nothing: only the socket emits `close`. One tick later, because node
+    // may emit the session's `error` from a later listener of the same event.
     socket.on('close', () => originalNextTick(() => owner.onClose()))
     socket.on('error', (error) => owner.onError(error))
     this.http2 = connectHttp2(origin, options, socket, windows.streamWindow)
@@ -116,7 +114,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2.on('origin', (origins) => this.#onOrigins(origins))
   }
 
-  /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
+  /** Node knows about a GOAWAY, or a lost connection, some ticks before it emits the event. */
   get canTake(): boolean {
     return !this.#isDestroyedByUs && !this.http2.closed && !this.http2.destroyed
   }
@@ -149,7 +147,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return this.sendWindow.isShut
   }
 
-  /** nghttp2 sends PING ahead of the RST_STREAM frames that wait. */
+  /** nghttp2 sends PING before the RST_STREAM frames that wait. */
   get areFramesSent(): boolean {
     return (this.http2.state.outboundQueueSize ?? 0) === 0
   }
@@ -186,7 +184,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   look(): void {
-    // Other runtimes count otherwise.
+    // Other runtimes count differently.
     if (RUNTIME !== 'Node.js' || !this.#useless.lookForTooMany()) return
     this.#fail(
       'The peer sends too many frames that carry nothing (RFC 9113 §10.5)',
@@ -195,7 +193,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   setRef(isNeeded: boolean): void {
-    // Not by node:http2: over a Duplex, such as a tunnel, it has a wrapper, whose handle never keeps the process alive.
+    // Not through node:http2: over a Duplex, such as a tunnel, it has a wrapper, whose handle never keeps the process
+    // alive.
     setRef(this.socket, isNeeded)
   }
 
@@ -205,7 +204,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       if (error === null) onAck()
     }
     if (!this.http2.closed) return this.http2.ping(onReply)
-    // Node sends no PING after a GOAWAY. SETTINGS serve instead: the peer must acknowledge them, too (RFC 9113 §6.5.3).
+    // Node sends no PING after a GOAWAY. SETTINGS does the same job: the peer must acknowledge it, too (RFC 9113
+    // §6.5.3).
     this.http2.settings({}, onReply)
     return true
   }
@@ -226,7 +226,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2.close()
   }
 
-  /** A no-op: node ends its side by itself. It would wait for the peer's end for ever. */
+  /** Does nothing: node ends its side itself. It would wait for the peer's end for ever. */
   end(): void {}
 
   #onSettings(settings: Settings): void {
@@ -240,7 +240,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       this.#fail(`The peer sends more than ${MAX_GOAWAYS} GOAWAY frames (RFC 9113 §10.5)`)
     }
     if (this.#goaways > MAX_GOAWAYS) return
-    // A copy: node uses the memory again for the next GOAWAY.
+    // A copy, because node reuses the memory for the next GOAWAY.
     this.owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
   }
 
@@ -252,16 +252,16 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.#fail(`The peer claims more than ${MAX_ORIGINS} origins (RFC 8336)`)
   }
 
-  /** @param http2ErrorCode as engine wire would send it with its GOAWAY */
+  /** @param http2ErrorCode the code that engine wire would send with its GOAWAY */
   #fail(reason: string, http2ErrorCode: number | null = null): void {
     const error = new SocketError(reason, { http2ErrorCode, processed: 'maybe' })
-    // Not within nghttp2's read: calls fail now.
+    // Not during nghttp2's read: calls fail now.
     originalSetImmediate(() => this.owner.onError(error))
   }
 
   /**
-   * Ends the connection, in the next turn of the event loop. The call may come from inside nghttp2, while it reads:
-   * destroying at once would free nghttp2's session while it runs.
+   * Ends the connection, in the next turn of the event loop. The caller may be nghttp2, while it reads: destroying at
+   * once would free nghttp2's session while it is running.
    */
   destroy(): void {
     if (this.#isDestroyedByUs) return
@@ -273,13 +273,13 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       // In the next turn, node destroys the native halves of the streams.
       originalSetImmediate(keep, this.#handle)
       // Not longer: while the peer hasn't acknowledged SETTINGS, the native half keeps node's callback for that, and so
-      // the session and this connection. Nothing of them could ever be collected.
+      // the session and this connection. None of them could ever be collected.
       this.#handle = null
     })
   }
 }
 
-/** Does nothing: as an argument of a callback that is due, a value can't be collected as garbage. */
+/** Does nothing: while a value is the argument of a callback that is due, it can't be collected. */
 function keep(_value: unknown): void {}
 
 function connectHttp2(
@@ -291,13 +291,14 @@ function connectHttp2(
   const http2 = loadHttp2().connect(origin.href, {
     createConnection: () => socket,
     settings: { ...settings, initialWindowSize: streamWindow },
-    // Above either limit node resets the stream with ENHANCE_YOUR_CALM and no reason. The call's own limits are lower.
+    // Above either limit, node resets the stream with ENHANCE_YOUR_CALM and without a reason. The call's own limits are
+    // lower.
     maxHeaderListPairs: MAX_RESPONSE_HEADERS_COUNT,
     maxSessionMemory: MAX_SESSION_MEMORY + Math.ceil(maxSessionBuffer / MEGABYTE),
     maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
     maxReservedRemoteStreams: 0,
     peerMaxConcurrentStreams: UNLIMITED,
-    // From Node 22.17 and 24.2 on: with true, nghttp2 drops fields whose values have white space around them.
+    // Since Node 22.17 and 24.2: with true, nghttp2 drops fields whose values have white space around them.
     strictFieldWhitespaceValidation: false,
   })
   if (http2.destroyed) throw new SocketError('The socket was closed before a session could begin')
@@ -305,7 +306,7 @@ function connectHttp2(
   return http2
 }
 
-/** On Bun the connection keeps its 65,535 bytes: with another window, Bun never grows those of streams again. */
+/** On Bun, the connection keeps its 65,535 bytes: with another window, Bun never grows the streams' windows again. */
 function setConnectionWindow(http2: ClientHttp2Session, size: number): void {
   if (RUNTIME !== 'Bun') http2.setLocalWindowSize(size)
 }

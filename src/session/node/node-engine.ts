@@ -1,5 +1,5 @@
 /**
- * Engine 'node': HTTP/2 as node:http2 speaks it.
+ * Engine 'node': HTTP/2 through node:http2.
  *
  * @module
  */

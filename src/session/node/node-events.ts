@@ -1,5 +1,5 @@
 /**
- * Passes the events of node:http2's streams on to the attempts that they belong to.
+ * Passes the events of node:http2's streams to their attempts.
  *
  * @module
  */
@@ -12,16 +12,16 @@ import { originalSetImmediate } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import { ErrorCode } from '../../errors/error-codes.ts'
 
-/** Who hears of one stream. */
+/** Is told about one stream. */
 export interface NodeStreamListener {
   onHeaders(headers: NodeHeaders, flags: unknown, raw: unknown): void
-  /** @returns false to stop reading; data that Node has read already still comes */
+  /** @returns false to stop reading; data that Node has already read still arrives */
   onData(chunk: Buffer): boolean
   onTrailers(headers: NodeHeaders, raw: unknown): void
   /**
-   * No more data comes. Called once or twice. @param isClosed true because the stream is closed; false because of
-   * END_STREAM
+   * No more data arrives. Called once or twice.
    *
+   * @param isClosed true because the stream is closed; false because of END_STREAM
    * @returns whether Node may release the stream as soon as it is closed, and emit `close`
    */
   onEnd(isClosed: boolean): boolean
@@ -32,12 +32,12 @@ export interface NodeStreamListener {
 }
 
 /**
- * Links Node's stream to its attempt, for listeners that all streams share: a closure for each event of each request
+ * Links Node's stream to its attempt, for listeners that all streams share: a closure for each of a request's events
  * would cost more. A private field is neither enumerable nor reachable from elsewhere.
  */
 class ListenerSlot extends Foreign {
   #listener: NodeStreamListener | null
-  /** That of EventEmitter, or what an instrumentation has put there. */
+  /** EventEmitter's method, or what an instrumentation has put there. */
   readonly #emit: ClientHttp2Stream['emit']
 
   private constructor(stream: ClientHttp2Stream, listener: NodeStreamListener) {
@@ -60,7 +60,7 @@ class ListenerSlot extends Foreign {
   }
 
   /**
-   * Removes the link. Up to Node 24 the stream of `session.request()` stays alive until the next full garbage
+   * Removes the link. Up to Node 24, the stream from `session.request()` stays alive until the next full garbage
    * collection (docs/internals/node-http2.md): the call, its handler and all that they hold must not stay alive with
    * it.
    */
@@ -70,23 +70,24 @@ class ListenerSlot extends Foreign {
 }
 
 /**
- * Replaces `Readable.push()`, by which Node gives a stream its data: the data goes straight to the attempt, without a
- * buffer, two events and their ticks. It also tells END_STREAM from a reset with NO_ERROR, which Node's `end` event
- * doesn't.
+ * Replaces `Readable.push()`, with which Node gives a stream its data: the data goes straight to the attempt, without a
+ * buffer, two events and their ticks. It also distinguishes END_STREAM from a reset with NO_ERROR, which Node's `end`
+ * event doesn't.
  */
 function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
   if (chunk !== null) return ListenerSlot.get(this)?.onData(chunk) === true
-  // Node pushes a last null while it destroys the stream, which is not END_STREAM.
+  // Node pushes a last null while it destroys the stream, which isn't END_STREAM.
   if (this.destroyed) return false
   const mayGo = ListenerSlot.get(this)?.onEnd(this.closed) === true
-  // Otherwise node would wait for an `end` that never comes, and we would have to destroy the stream a tick later.
+  // Otherwise node would wait for an `end` that never comes, and the stream would have to be destroyed one tick later.
   if (mayGo) this.readable = false
   return false
 }
 
 /**
- * Replaces `emit()`: a listener for each event of each request would cost more, since Node runs code for each listener
- * added. Other code that gets hold of the stream (Node's diagnostics channels publish it) may add listeners as usual.
+ * Replaces `emit()`: a listener for each of a request's events would cost more, because Node runs code for each
+ * listener that is added. Other code that gets the stream (Node's diagnostics channels publish it) may add listeners as
+ * usual.
  */
 function onEmit(
   this: ClientHttp2Stream,
@@ -103,13 +104,17 @@ function onEmit(
     // biome-ignore lint/complexity/noArguments: as many as there are, and no array of them for each event
     else isHeard = Reflect.apply(emit, this, arguments)
   } finally {
-    // The attempt comes last: it removes from the header object what is no field, such as `:status`.
+    // The attempt comes last: it removes what isn't a field, such as `:status`, from the header object.
     isHeard = tell(this, event, first, flags, raw) || isHeard
   }
   return isHeard
 }
 
-/** Passes an event on to the attempt. @returns false for an event that attempts don't handle */
+/**
+ * Passes an event to the attempt.
+ *
+ * @returns false for an event that attempts don't handle
+ */
 function tell(
   stream: ClientHttp2Stream,
   event: string | symbol,
@@ -136,8 +141,8 @@ function tell(
       listener?.onError(first)
       return true
     case 'close':
-      // nghttp2 closes the streams above a GOAWAY's last stream before the session hears of the GOAWAY: a turn later it
-      // has.
+      // nghttp2 closes the streams above a GOAWAY's last stream before the session is told about the GOAWAY; one turn
+      // later it has been.
       if (stream.rstCode === ErrorCode.REFUSED_STREAM) originalSetImmediate(tellClose, stream)
       else tellClose(stream)
       return true
@@ -151,16 +156,16 @@ function tellClose(stream: ClientHttp2Stream): void {
   ListenerSlot.clear(stream)
 }
 
-/** The response, data and all. Node reads no more than the stream's first window before `read()` is called. */
+/** The response, with its data. Node reads no more than the stream's first window before `read()` is called. */
 export function listen(stream: ClientHttp2Stream, listener: NodeStreamListener): void {
   ListenerSlot.put(stream, listener)
   stream.push = onPush
   stream.emit = onEmit
-  // Without a listener Bun tells neither the code of a RST_STREAM nor the loss of the connection.
+  // Without a listener, Bun reports neither a RST_STREAM's code nor the connection's loss.
   if (RUNTIME === 'Bun') stream.on('error', noop)
 }
 
-/** Begins to read, or continues after `onData` has stopped it. */
+/** Starts to read, or continues after `onData` has stopped it. */
 export function read(stream: ClientHttp2Stream): void {
   if (!stream.destroyed) stream._read(0)
 }
@@ -178,12 +183,12 @@ function destroyLater(stream: ClientHttp2Stream): void {
  * Resets a stream, and destroys it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
- * @param code of RST_STREAM (RFC 9113 §7), never NO_ERROR
+ * @param code RST_STREAM's code (RFC 9113 §7), never NO_ERROR
  */
 export function resetStream(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
   if (stream.destroyed) return
-  // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a
-  // whole.
+  // close() ends the writable side first, which would send END_STREAM before RST_STREAM: the server would take half a
+  // body for the whole.
   stream._final = noop
   // Never NO_ERROR: node would delay RST_STREAM, destroy() would drop it, and nghttp2 would send empty frames for ever.
   stream.close(code)

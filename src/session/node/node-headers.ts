@@ -1,5 +1,5 @@
 /**
- * Converts header objects from and to node:http2.
+ * Converts header objects to and from node:http2's.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { toRawHeaders } from '../../request/headers.ts'
 import type { Request } from '../../request/request.ts'
 import type { WireHeaders } from '../../request/wire-headers.ts'
 
-/** Whether `session.request()` takes a flat list: from Node 22.17 on, but not on Node 23. */
+/** Whether `session.request()` accepts a flat list: since Node 22.17, but not on Node 23. */
 const TAKES_LIST = takesList(process.versions.node)
 
 function takesList(version: string): boolean {
@@ -22,23 +22,23 @@ function takesList(version: string): boolean {
 /** Null until the first session has loaded node:http2. */
 let sensitiveKey: typeof sensitiveHeaders | null = null
 
-/** The key under which node:http2 has the names of sensitive fields. */
+/** The key under which node:http2 keeps the names of sensitive fields. */
 function toSensitiveKey(): typeof sensitiveHeaders {
   sensitiveKey ??= loadHttp2().sensitiveHeaders
   return sensitiveKey
 }
 
 /**
- * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`). Unlike those of
- * `Object.create(null)` they are no dictionaries to V8, and take a sixth to a quarter of the time
+ * Creates objects that inherit nothing (a field may be called `constructor` or `__proto__`). Unlike objects from
+ * `Object.create(null)`, they aren't dictionaries to V8, and take a sixth to a quarter of the time
  * (`bench/micro/headers.mjs`).
  */
 const FieldObject = function FieldObject() {} as unknown as new () => Record<string, string | string[]>
 FieldObject.prototype = Object.freeze(Object.create(null))
 
 /**
- * The fields as an object, with several values of a name in an array: the form that all versions of Node take, and the
- * only form for trailers.
+ * The fields as an object, with several values for a name in an array: the form that all versions of Node accept, and
+ * the only form for trailers.
  */
 export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
   const fields = new FieldObject()
@@ -54,15 +54,15 @@ export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
 }
 
 /**
- * Header fields for `session.request()`: the list itself where Node takes one, since it would copy an object and look
- * up each name.
+ * Header fields for `session.request()`: the list itself if Node accepts one, because Node would copy an object and
+ * look up each name.
  */
 export function toNodeHeaders(
   wire: WireHeaders,
   sensitive: ReadonlySet<string> | null = null,
 ): OutgoingHttpHeaders | WireHeaders {
   if (sensitive === null) return TAKES_LIST ? wire : toFieldObject(wire)
-  // A copy, since the list belongs to the request and serves all its attempts.
+  // A copy, because the list belongs to the request and serves all its attempts.
   const fields = TAKES_LIST ? [...wire] : toFieldObject(wire)
   return Object.assign(fields, { [toSensitiveKey()]: [...sensitive] })
 }
@@ -76,7 +76,7 @@ export function toNodeTrailers(
   return names === null ? fields : Object.assign(fields, { [toSensitiveKey()]: [...names] })
 }
 
-/** The object that Node made, without the keys that are no fields. It isn't copied. */
+/** The object that Node created, without the keys that aren't fields. It isn't copied. */
 export function toHandedHeaders(headers: NodeHeaders): IncomingHttpHeaders {
   Reflect.deleteProperty(headers, ':status')
   Reflect.deleteProperty(headers, toSensitiveKey())
@@ -92,8 +92,8 @@ const SP = 0x20
 const HTAB = 0x09
 
 /**
- * Why a field makes its message malformed that nghttp2 hands on when it is told not to drop it: white space around its
- * value (RFC 9113 §8.2.1). Null where none does. The text never has a value.
+ * Why a field makes its message malformed that nghttp2 passes on because it was told not to drop it: white space around
+ * the value (RFC 9113 §8.2.1). Null if no field does. The text never contains a value.
  */
 export function toSpaceFault(raw: readonly string[]): string | null {
   for (let i = 1; i < raw.length; i += 2) {

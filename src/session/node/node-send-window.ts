@@ -1,5 +1,5 @@
 /**
- * The connection's send window on engine 'node': who has used it up.
+ * The connection's send window on engine 'node': what has used it up.
  *
  * @module
  */
@@ -7,31 +7,32 @@
 import type { ClientHttp2Session, SessionState } from 'node:http2'
 import { toLeastRoom } from '../../protocol/upload-queue.ts'
 
-/** The body of an open stream. */
+/** An open stream's body. */
 export interface OpenUpload {
-  /** Bytes that were given to node. */
+  /** How many bytes node was given. */
   readonly written: number
   /** How many of them node has certainly sent. */
   readonly flushed: number
 }
 
-/** No connection window is smaller when nothing has used it (RFC 9113 §6.9.2). Bytes. */
+/** No unused connection window is smaller (RFC 9113 §6.9.2). In bytes. */
 const LEAST_WHOLE = 65_535
 
 /**
- * node:http2 tells the size of the window, but neither which streams have used it nor when credit comes. So this counts
- * what streams have been given that have ended since the window was last seen to be free: only they can have lost it.
+ * node:http2 reports the window's size, but neither which streams have used it nor when credit arrives. So this class
+ * counts what was given to streams that have ended since the window was last seen to be free: only they can have lost
+ * it.
  */
 export class NodeSendWindow {
   readonly #http2: Pick<ClientHttp2Session, 'state'>
   readonly #open = new Set<OpenUpload>()
-  /** The rest of them isn't wanted, and node sends on what it was given until it sends RST_STREAM. */
+  /** Uploads whose rest isn't needed: node continues to send what it was given until it sends RST_STREAM. */
   readonly #ending = new Set<OpenUpload>()
-  /** The largest window that was seen. Bytes. */
+  /** The largest window that was seen, in bytes. */
   #whole = LEAST_WHOLE
-  /** Bytes of the window that closed streams hold, at most. */
+  /** How many bytes of the window closed streams hold, at most. */
   #lost = 0
-  /** How many of those were sent, at most, of bodies that weren't sent as a whole. */
+  /** How many of these bytes, at most, belong to bodies that weren't sent completely. */
   #cut = 0
 
   constructor(http2: Pick<ClientHttp2Session, 'state'>) {
@@ -40,12 +41,12 @@ export class NodeSendWindow {
 
   /** Whether nearly all of it is held by streams that have ended, or are about to. */
   get isShut(): boolean {
-    // Most often: node makes an object to tell the window.
+    // The usual case: node creates an object to report the window.
     if (this.#hasRoom) return false
     let left = this.#look()
     if (this.#hasRoom) return false
     for (const { written, flushed } of this.#ending) left -= written - flushed
-    // What open streams have certainly sent the server may be reading.
+    // The server may be reading what open streams have certainly sent.
     let rest = Math.max(left, 0)
     for (const { flushed } of this.#open) rest += flushed
     return rest < this.#leastRoom
@@ -56,7 +57,7 @@ export class NodeSendWindow {
     this.#open.add(upload)
   }
 
-  /** The rest of a body isn't wanted. Its stream is to be reset. */
+  /** The rest of a body isn't needed. Its stream will be reset. */
   leave(upload: OpenUpload): void {
     if (this.#open.delete(upload)) this.#ending.add(upload)
   }
@@ -73,7 +74,7 @@ export class NodeSendWindow {
     if (isLeft || !isSent) this.#cut += upload.written
   }
 
-  /** Whether streams that have ended leave enough of it, even if they hold all that they have been given. */
+  /** Whether streams that have ended leave enough of it, even if they hold everything that they were given. */
   get #hasRoom(): boolean {
     let room = this.#whole - this.#lost
     for (const { written } of this.#ending) room -= written
@@ -84,9 +85,9 @@ export class NodeSendWindow {
     return toLeastRoom(this.#cut + this.#ending.size)
   }
 
-  /** @returns the window now, in bytes; Infinity where it isn't known */
+  /** @returns the window now, in bytes; Infinity if it isn't known */
   #look(): number {
-    // A session that is destroyed has an empty state, or none on Bun.
+    // A destroyed session has an empty state, or none on Bun.
     const state: SessionState | null = this.#http2.state
     const window = state?.remoteWindowSize ?? Number.POSITIVE_INFINITY
     if (window === Number.POSITIVE_INFINITY) return window

@@ -1,5 +1,5 @@
 /**
- * One attempt of a call on one stream of node:http2.
+ * One attempt at a call on one node:http2 stream.
  *
  * @module
  */
@@ -31,65 +31,66 @@ import type { UploadBuffer } from './node-upload.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 
 /**
- * How END_STREAM goes out: along with the header, by the body's end or that of the tunnel, or by trailers that node
- * hasn't asked for.
+ * How END_STREAM is sent: with the header section, with the end of the body or the tunnel, or with trailers that node
+ * hasn't asked for yet.
  */
 type RequestEnd = 'with-header' | 'with-body' | 'with-trailers'
 
-/** The flag of HEADERS (RFC 9113 §6.2), as events of node's stream have it. */
+/** The flag on HEADERS (RFC 9113 §6.2), as events of node's stream report it. */
 const END_STREAM = 0x1
 
-/** The state of node's stream. `ending`: `end()` or `close` comes within this tick. */
+/** The state of node's stream. `ending`: `end()` or `close` follows within this tick. */
 type Life = 'open' | 'ending' | 'closed'
 
-/** The connection, as a stream of node:http2 sees it. */
+/** The connection, as a node:http2 stream sees it. */
 export interface NodeStreamConnection {
   readonly http2: ClientHttp2Session
   readonly uploadBuffer: UploadBuffer
   readonly sendWindow: NodeSendWindow
-  /** A call has got the header of its final response. */
+  /** A call has got its final response's header section. */
   onResponded(): void
   /**
-   * DATA has come.
+   * DATA has arrived.
    *
-   * @param length its bytes
-   * @param received bytes of that stream so far: above one window it might go faster with a larger one
+   * @param length its size in bytes
+   * @param received how many bytes that stream has received so far: above one window, it might be faster with a larger
+   *   one
    */
   onData(length: number, received: number): void
-  /** The largest SETTINGS_INITIAL_WINDOW_SIZE of the peer so far. Bytes. */
+  /** The peer's largest SETTINGS_INITIAL_WINDOW_SIZE so far, in bytes. */
   readonly largestPeerWindow: number
-  /** A header section has come: of a response, an informational one too, or trailers. */
+  /** A header section has arrived: a response's, including an informational one, or trailers. */
   onHeaderSection(streamId: number): void
   /** The peer has shown in another way that it has accepted the stream. */
   onAccepted(streamId: number): void
-  /** A stream has closed without END_STREAM of the peer. */
+  /** A stream has closed without END_STREAM from the peer. */
   onMissingEnd(): void
-  /** HEADERS have come that are trailers. */
+  /** HEADERS has arrived with trailers. */
   onTrailers(): void
 }
 
-/** One attempt of a call. It passes the events of node's stream on to the flow of its response. */
+/** One attempt at a call. It passes the events of node's stream to its response flow. */
 export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamListener {
   listIndex = -1
   window = 0
   readonly #connection: NodeStreamConnection
   readonly #owner: StreamOwner
   readonly #flow: ResponseFlow
-  /** Null until node has made it. */
+  /** Null until node has created it. */
   #stream: ClientHttp2Stream | null = null
   /** Null for a request without a body. */
   #upload: Upload | null = null
-  /** Null as long as {@link #upload}. */
+  /** Null as long as {@link #upload} is. */
   #sink: NodeUploadSink | null = null
   #requestEnd: RequestEnd = 'with-body'
-  /** The body, or our side of the tunnel, has ended. */
+  /** Whether the body, or our side of the tunnel, has ended. */
   #isBodySent = false
   #life: Life = 'open'
-  /** Bytes of data that have come. */
+  /** How many bytes of data have arrived. */
   #received = 0
   /** The error code for RST_STREAM. */
   #resetCode: number = ErrorCode.CANCEL
-  /** The error of node's stream; its `close` event follows. */
+  /** The error from node's stream; its `close` event follows. */
   #error: Error | null = null
 
   constructor(connection: NodeStreamConnection, call: Call, owner: StreamOwner) {
@@ -127,8 +128,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   /**
-   * An informational response has come; or more of the body was sent than the peer's first window allows for, so that
-   * WINDOW_UPDATE has come. node:http2 tells of no other.
+   * An informational response has arrived, or more of the body was sent than the peer's first window allows, so
+   * WINDOW_UPDATE must have arrived. node:http2 reports no others.
    */
   get isAccepted(): boolean {
     return this.#flow.informational > 0 || (this.#sink?.sent ?? 0) > this.#connection.largestPeerWindow
@@ -194,7 +195,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     try {
       stream = this.#connection.http2.request(toNodeHeaders(wire, request.sensitiveHeaders), options)
     } catch (cause) {
-      // Node 20 and 22 throw when the session has died or got GOAWAY in this very tick; nothing was sent.
+      // Node 20 and 22 throw if the session has died or got GOAWAY in this very tick; nothing was sent.
       this.#flow.fail(toOpenError(cause))
       this.#owner.onStreamClosed(this)
       return
@@ -202,7 +203,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#stream = stream
     if (request.trace !== null) reportSent(this.#flow.call, this.#owner.socket, wire)
     listen(stream, this)
-    // The subscribers of undici's channels may have ended the call.
+    // Subscribers to undici's channels may have ended the call.
     if (request.isTunnel || this.#flow.isDone) return
     if (options.endStream) {
       this.#requestEnd = 'with-header'
@@ -216,7 +217,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#upload.start()
   }
 
-  pause(): void {} // Data that comes then is held here, and node is told to stop.
+  pause(): void {} // Data that then arrives is held here, and node is told to stop.
   resume(): void {
     this.#flow.handOn()
     this.#readOn()
@@ -237,7 +238,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#flow.tellOver()
   }
 
-  /** A no-op: node:http2 has no PRIORITY_UPDATE, and its `priority()` is of the old scheme (RFC 9113 §5.3.2). */
+  /**
+   * Does nothing: node:http2 has no PRIORITY_UPDATE, and its `priority()` belongs to the old scheme (RFC 9113 §5.3.2).
+   */
   reprioritize(): void {}
 
   closeConnection(): void {
@@ -257,7 +260,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** The session is gone: node may emit nothing more on this stream. */
   onLost(): void {
-    // The reader holds back a response that has come wholly: the call must get the rest now.
+    // The reader holds back a response that has arrived completely: the call must get the rest now.
     if (this.#isEndDue || this.#flow.dataEnd === 'whole') this.#flow.complete()
     this.onClose()
   }
@@ -299,7 +302,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return !call.paused
   }
 
-  /** Node has given the credit back already. */
+  /** Node has already returned the credit. */
   onTaken(): void {}
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
@@ -325,12 +328,12 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   onEnd(isClosed: boolean): boolean {
     if (this.#flow.dataEnd === 'none') this.#flow.endData(isClosed ? 'closed' : 'due')
-    // Its `close` comes within this tick, and behind `response` and `trailers`.
+    // Its `close` follows within this tick, after `response` and `trailers`.
     const mayGo = this.#requestEnd === 'with-header' && this.#flow.dataEnd !== 'closed'
     if (this.#life !== 'open') return mayGo
     this.#life = 'ending'
     if (mayGo) return true
-    originalNextTick(endLater, this) // A tick later: so are `response` and `trailers`, which came before it.
+    originalNextTick(endLater, this) // One tick later: so are `response` and `trailers`, which arrived before it.
     return false
   }
 
@@ -339,7 +342,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const stream = this.#stream
     if (stream === null || this.#life === 'closed') return
     this.#life = 'open'
-    // Node emits `close` for a lost session and for a reset with a code. For everything else it waits for `end`.
+    // Node emits `close` for a lost session and for a reset with a code. For everything else, it waits for `end`.
     const isQuiet = this.#isQuiet
     if (this.#isEndDue) this.#flow.endData('whole')
     else if (this.#flow.dataEnd === 'closed' && isQuiet && !this.#flow.completeByLength()) this.#failEarly()
@@ -352,10 +355,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     if (this.#flow.isPending) this.#failUnlessOfLoss(true)
   }
 
-  /** Fails the call, at once or, where a GOAWAY in the same read may change the error, a turn later. */
+  /** Fails the call: at once or, if a GOAWAY in the same read may change the error, one turn later. */
   #failUnlessOfLoss(isQuiet: boolean): void {
     const flow = this.#flow
-    // First: the call may have its source drained, which must not be paused behind that.
+    // This comes first: the call may have its source drained, which must not be paused after that.
     this.#upload?.stop()
     const error = this.#toFailure()
     if (flow.isOpen && error instanceof StreamError && mayBeLoss(flow.call, error))
@@ -363,7 +366,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     else flow.fail(error, isQuiet)
   }
 
-  /** The read that has brought RST_STREAM was handled, with a GOAWAY that came along. */
+  /** The read that contained RST_STREAM has been handled, with any GOAWAY in it. */
   onResetRead(error: StreamError): void {
     this.#flow.fail(toResetOrLoss(this.#owner, this.streamId, error))
     this.#flow.tellOver()
@@ -373,35 +376,38 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return toStreamFailure(this.#owner, this.isAccepted, this.#stream, this.#error)
   }
 
-  /** The peer has sent no error for this stream, and the connection is open. */
+  /** Whether the peer has sent no error for this stream, and the connection is open. */
   get #isQuiet(): boolean {
     return this.#stream?.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
   }
 
-  /** Tells the connection whether the peer has reset the stream with another code than REFUSED_STREAM. */
+  /** Tells the connection if the peer has reset the stream with a code other than REFUSED_STREAM. */
   #noteAcceptance(): void {
     if (this.#flow.isDone || this.#owner.isLost()) return
     if (this.isAccepted || this.#stream?.rstCode !== ErrorCode.REFUSED_STREAM)
       this.#connection.onAccepted(this.streamId ?? 0)
   }
 
-  /** END_STREAM has come. Bun ends the data in the same way when a stream is reset, or lost with its connection. */
+  /**
+   * Whether END_STREAM has arrived. Bun ends the data in the same way when a stream is reset, or lost with its
+   * connection.
+   */
   get #isEndDue(): boolean {
     if (this.#flow.dataEnd !== 'due') return false
     return RUNTIME !== 'Bun' || (!this.#stream?.rstCode && !this.#owner.isLost())
   }
 
   onComplete(): void {
-    // First: the call stops the rest of the body, whose source must not be paused behind that.
+    // This comes first: the call stops the rest of the body, whose source must not be paused after that.
     this.#upload?.stop()
-    // Both sides have ended: the peer no longer counts the stream, though node reports its end some ticks later.
+    // Both sides have ended: the peer no longer counts the stream, although node reports its end some ticks later.
     if (this.#isSent) this.onOver()
     else this.#cancelBodies()
   }
 
   onFinish(): void {
     const { call, isPending } = this.#flow
-    // Node ends our side itself, without END_STREAM, when the peer resets the stream with NO_ERROR.
+    // Node itself ends our side, without END_STREAM, when the peer resets the stream with NO_ERROR.
     if (this.#stream?.closed === false) this.#isBodySent = true
     if (this.#requestEnd !== 'with-header' && !call.request.isTunnel && isPending) call.uploaded()
   }
@@ -424,28 +430,29 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     if (flow.dataEnd !== 'whole') this.#connection.onMissingEnd()
     this.#noteAcceptance()
     const isQuiet = this.#isQuiet
-    // First: a source of the body isn't asked for more by what the caller does in its callbacks.
+    // This comes first, so that the body's source isn't asked for more because of what the caller does in its
+    // callbacks.
     this.#upload?.stop()
-    // The reader still holds the response back; the peer wants no more of the request's body (RFC 9113 §8.1).
+    // The reader still holds the response back; the peer doesn't want more of the request's body (RFC 9113 §8.1).
     if (flow.isWhole) flow.call.uploaded(false)
     else if (!flow.isDone && !flow.endTunnel(isQuiet)) this.#failUnlessOfLoss(isQuiet)
     flow.tellOver()
   }
 
-  /** Tells the session not to count the stream any more. */
+  /** Tells the session to stop counting the stream. */
   onOver(): void {
     if (this.#sink !== null) this.#connection.sendWindow.delete(this.#sink, this.#isSent)
     this.#owner.onStreamClosed(this)
   }
 
-  /** The rest of both bodies isn't wanted. */
+  /** The rest of both bodies isn't needed. */
   #cancelBodies(): void {
     this.#upload?.stop()
     if (this.#sink !== null) this.#connection.sendWindow.leave(this.#sink)
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
   }
 
-  /** The session's budget of resets allows this stream's RST_STREAM now. */
+  /** The session's reset budget now allows this stream's RST_STREAM. */
   reset(): void {
     if (this.#stream !== null)
       resetStream(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)

@@ -1,5 +1,5 @@
 /**
- * A stream of node:http2 as the engine's side of a tunnel.
+ * A node:http2 stream as the engine's side of a tunnel.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { TunnelSide } from '../stream/tunnel.ts'
 import type { Transport } from '../transport.ts'
 import { read } from './node-events.ts'
 
-/** Carries the tunnel's calls out on Node's stream. */
+/** Carries out the tunnel's calls on Node's stream. */
 export class NodeTunnelSide implements TunnelSide {
   readonly socket: Transport | null
   readonly #stream: ClientHttp2Stream
@@ -35,7 +35,7 @@ export class NodeTunnelSide implements TunnelSide {
   }
 
   writeTunnel(chunk: Uint8Array, callback: (error?: Error | null) => void): void {
-    // Node would destroy the stream, and drop the data that it has received and that wasn't read.
+    // Node would destroy the stream, and drop received data that wasn't read.
     if (this.#stream.closed) callback(new StreamError('The stream was closed before everything was sent'))
     else this.#stream.write(chunk, (error) => this.#tell(error, callback))
   }
@@ -44,7 +44,7 @@ export class NodeTunnelSide implements TunnelSide {
     this.#stream.end((error?: Error | null) => this.#tell(error, callback))
   }
 
-  /** Nothing to do: Node has sent WINDOW_UPDATE already. */
+  /** Does nothing: Node has already sent WINDOW_UPDATE. */
   closeTunnel(): void {}
 
   resetTunnel(): void {

@@ -1,5 +1,5 @@
 /**
- * Sends a request's body on a stream of node:http2.
+ * Sends a request's body on a node:http2 stream.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import type { Request } from '../../request/request.ts'
 import type { StreamOwner } from '../engine.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
 
-/** The bytes that are written to a stream at once: more would only wait there. */
+/** How many bytes are written to a stream at once: more would only wait there. */
 const SLICE_SIZE = 65_536
-/** The same while the session holds {@link SESSION_BUFFER}: each upload can still make progress. */
+/** The same while the session holds {@link SESSION_BUFFER}, so that each upload can still make progress. */
 const SMALL_SLICE_SIZE = 16_384
-/** The bytes that all uploads of a session may have waiting before their slices become small. */
+/** How many bytes all uploads on a session may have waiting before their slices become small. */
 const SESSION_BUFFER = 16_777_216
 
 const WITHOUT_BODY = Object.freeze({ endStream: true, waitForTrailers: false })
 const WITH_BODY = Object.freeze({ endStream: false, waitForTrailers: false })
 const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
 
-/** The options by which Node opens a stream for a request with this body. */
+/** The options with which Node opens a stream for a request with this body. */
 export function toStreamOptions(
   { isTunnel, trailers }: Request,
   body: SendableBody,
@@ -30,10 +30,10 @@ export function toStreamOptions(
   return body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
 }
 
-/** Counts the bytes that the uploads of one session have written and the session has not sent yet. */
+/** Counts the bytes that one session's uploads have written and the session hasn't sent yet. */
 export class UploadBuffer {
   readonly #owner: Pick<StreamOwner, 'onStall'>
-  /** Bytes. */
+  /** In bytes. */
   #size = 0
 
   constructor(owner: Pick<StreamOwner, 'onStall'>) {
@@ -50,19 +50,23 @@ export class UploadBuffer {
     if (stream.id !== undefined && sessionWindow !== undefined) this.#owner.onStall(stream.id, sessionWindow)
   }
 
-  /** The number of waiting bytes has changed. @param bytes may be below 0 */
+  /**
+   * The number of waiting bytes has changed.
+   *
+   * @param bytes by how much; may be below 0
+   */
   add(bytes: number): void {
     this.#size += bytes
   }
 }
 
-/** Node sends the written bytes without a copy. Slices that come while a write is in progress are written as one. */
+/** Node sends the written bytes without a copy. Slices that arrive while a write is in progress are written as one. */
 export class NodeUploadSink implements UploadSink {
   readonly #stream: ClientHttp2Stream
   readonly #buffer: UploadBuffer
   /** Null before `listen()`, and after `unlisten()`. */
   #listener: SinkListener | null = null
-  /** The bytes of this stream that the session's buffer counts. */
+  /** How many of the bytes that the session's buffer counts belong to this stream. */
   #waiting = 0
   #written = 0
   #sent = 0
@@ -85,17 +89,17 @@ export class NodeUploadSink implements UploadSink {
     return this.#stream.destroyed || this.#stream.closed
   }
 
-  /** Bytes of the body that node had certainly sent when it was last asked for more. */
+  /** How many bytes of the body node had certainly sent when it was last asked for more. */
   get sent(): number {
     return this.#sent
   }
 
-  /** Bytes of the body that node has certainly sent by now. Only while the stream is open. */
+  /** How many bytes of the body node has certainly sent by now. Only valid while the stream is open. */
   get flushed(): number {
     return this.#written - this.#stream.writableLength
   }
 
-  /** Bytes of the body that node was given. */
+  /** How many bytes of the body node was given. */
   get written(): number {
     return this.#written
   }
@@ -105,13 +109,13 @@ export class NodeUploadSink implements UploadSink {
     this.#stream.on('drain', this.#onDrain)
   }
 
-  // node:http2 decides by itself when it writes.
+  // node:http2 itself decides when it writes.
   onDue(): void {}
   onTurn(): void {}
 
   write(slice: Uint8Array, isLast: boolean): boolean {
     if (isLast && this.#listener === null) {
-      // A small body as a whole: Node makes one frame of its last write and its end.
+      // A small body is written as a whole: Node creates one frame for its last write and its end.
       this.#stream.end(slice)
       this.#written = slice.length
       return true
@@ -137,7 +141,7 @@ export class NodeUploadSink implements UploadSink {
     this.#buffer.onStall(this.#stream)
   }
 
-  /** Updates the session's count with the bytes of this stream that wait now. */
+  /** Updates the session's count with this stream's bytes that wait now. */
   #account(): void {
     const waiting = this.#stream.writableLength
     this.#buffer.add(waiting - this.#waiting)

@@ -1,56 +1,57 @@
 /**
- * Counts the peer's bytes that bring nothing: node:http2 emits no event for them.
+ * Counts the peer's useless bytes, for which node:http2 emits no event.
  *
  * @module
  */
 
 import type { Socket } from 'node:net'
 
-/** How many a connection may have at once, and how many of them are forgotten in each second. Bytes. */
+/** How many useless bytes a connection may have at once, and how many of them are forgotten per second. */
 const USELESS_BURST = 1_048_576
 const USELESS_RATE = 65_536
 
-/** The most that a frame with data has beside it: its header, and padding (RFC 9113 §6.1). Bytes. */
+/** The most bytes that a frame with data has in addition: its header, and padding (RFC 9113 §6.1). */
 const FRAME_OVERHEAD = 9 + 256
-/** The frames that a header section may take: nghttp2 accepts no more. */
+/** How many frames a header section may take: nghttp2 accepts no more. */
 const SECTION_FRAMES = 9
-/**
- * What a byte of ours may bring back: two WINDOW_UPDATE frames, from a server that reads uploads byte by byte. Bytes.
- */
+/** How many bytes one of ours may cause: two WINDOW_UPDATE frames, from a server that reads uploads byte by byte. */
 const CREDIT_PER_BYTE = 2 * 13
-/** The most that is expected of the peer at a time, and for how long after the last reason. Bytes, milliseconds. */
+/** The most bytes that are expected from the peer at a time, and for how many milliseconds after the last reason. */
 const MAX_EXPECTED = 67_108_864
 const EXPECTED_FOR = 60_000
 
-/** A socket that counts. */
+/** A socket that counts its bytes. */
 type CountedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten'>
 
 /**
- * The bytes that came, less those that are known to have brought something. What is left is frames of unknown types,
- * WINDOW_UPDATEs that nothing was sent for, and the like: each is legal, and a peer that sends nothing else only costs
- * time (RFC 9113 §10.5).
+ * The bytes that arrived, except those that are known to be useful. The rest are frames of unknown types,
+ * WINDOW_UPDATEs for which nothing was sent, and so on: each of them is legal, and a peer that sends nothing else only
+ * costs time (RFC 9113 §10.5).
  *
- * Where the two can't be told apart, it counts for the peer: a false alarm would end a good connection.
+ * When in doubt, it decides for the peer: a false alarm would end a good connection.
  */
 export class UselessBytes {
   readonly #now: () => number
   readonly #socket: CountedSocket
-  /** The most that a header section takes. Bytes. */
+  /** The most bytes that a header section takes. */
   readonly #sectionSize: number
-  /** What the socket had read and written at the last look. Bytes. */
+  /** How many bytes the socket had read and written at the last look. */
   #read: number
   #written: number
-  /** When that was. Milliseconds. */
+  /** When that was, in milliseconds. */
   #lookedAt: number
-  /** Bytes since then that brought something, or may have. */
+  /** How many bytes since then were useful, or may have been. */
   #useful = 0
-  /** The useless ones that aren't forgotten yet. */
+  /** How many useless bytes aren't forgotten yet. */
   #level = 0
-  /** Bytes that we have given a reason for, and that bring nothing. */
+  /** How many useless bytes are expected, because we have given the peer a reason for them. */
   #expected = 0
   #expectedUntil = 0
 
-  /** @param now milliseconds of any clock @param maxFrameSize of what the peer may send, in bytes */
+  /**
+   * @param now milliseconds of any clock
+   * @param maxFrameSize the largest frame that the peer may send, in bytes
+   */
   constructor(socket: CountedSocket, now: () => number, maxFrameSize: number) {
     this.#now = now
     this.#socket = socket
@@ -61,7 +62,11 @@ export class UselessBytes {
     this.#lookedAt = now()
   }
 
-  /** A piece of a stream's data has come. @param length bytes */
+  /**
+   * A piece of a stream's data has arrived.
+   *
+   * @param length in bytes
+   */
   onData(length: number): void {
     this.#useful += length + FRAME_OVERHEAD
   }
@@ -71,14 +76,20 @@ export class UselessBytes {
   }
 
   /**
-   * A stream has closed before the peer's END_STREAM, reset by either side: data for it may be under way, and node
-   * drops that. @param window the largest that it may have had, in bytes
+   * A stream has closed before the peer's END_STREAM, because either side reset it: data for it may be on its way, and
+   * node drops that.
+   *
+   * @param window the largest that it may have had, in bytes
    */
   onMissingEnd(window: number): void {
     this.#expect(window + this.#sectionSize, this.#now())
   }
 
-  /** Takes a look: whether too many have come by now. */
+  /**
+   * Takes a look.
+   *
+   * @returns whether too many have arrived by now
+   */
   lookForTooMany(): boolean {
     const now = this.#now()
     const { bytesRead, bytesWritten } = this.#socket
@@ -97,9 +108,9 @@ export class UselessBytes {
     return this.#level > USELESS_BURST
   }
 
-  /** @param size bytes */
+  /** @param size in bytes */
   #expect(size: number, now: number): void {
-    // A window that is larger than the limit is expected whole.
+    // A window above the limit is expected completely.
     this.#expected = Math.max(size, Math.min(MAX_EXPECTED, this.#expected + size))
     this.#expectedUntil = now + EXPECTED_FOR
   }

@@ -12,22 +12,22 @@ import { toIpVersion } from '../../core/ip-address.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { toCheckedLookup, toFamily } from '../connect/addresses.ts'
 
-/** IPv4 within IPv6 (RFC 4291 §2.5.5.2), as systems write it that have one socket for both. */
+/** IPv4 within IPv6 (RFC 4291 §2.5.5.2), as systems write it that use one socket for both. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** An address as a URL writes it, so that two of them can be compared as texts. */
+/** An address as a URL writes it, so that two of them can be compared as strings. */
 export function toOneNotation(address: string): string {
   const [, mapped = null] = MAPPED.exec(address) ?? []
   if (mapped !== null) return mapped
-  // One with a zone is no host of a URL.
+  // An address with a zone can't be a URL's host.
   if (toIpVersion(address) !== 6 || address.includes('%')) return address
   return new URL(`http://[${address}]`).hostname.slice(1, -1)
 }
 
 /**
- * Looks a name up as the origin's own connection would: by the caller's `lookup`, where there is one.
+ * Looks up a name as the origin's own connection would: with the caller's `lookup`, if there is one.
  *
- * @param onFound called once, never from within. The list isn't empty unless there is an error
+ * @param onFound called once, never during this call. The list isn't empty unless there is an error
  */
 export function findAddresses(
   hostname: string,
@@ -41,7 +41,7 @@ export function findAddresses(
   }
   const { lookup, family = toFamily(connect), hints = 0 } = connect
   const dns = loadDns()
-  // As net.connect() asks.
+  // What net.connect() asks for.
   const isEither = family !== 4 && family !== 6
   const asked = hints === 0 && isEither && process.platform !== 'win32' ? dns.ADDRCONFIG : hints
   const find = toCheckedLookup((lookup ?? dns.lookup) as LookupFunction)
@@ -55,7 +55,7 @@ export function findAddresses(
       else onFound(null, [{ address: found, family: foundFamily ?? toIpVersion(found) }])
     })
   } catch (thrown) {
-    // Of the caller's lookup function: the connection fails with it, whether or not it has called back.
+    // The caller's lookup function has thrown: the connection fails with that, whether or not it has called back.
     hasThrown = true
     originalNextTick(onFound, thrown instanceof Error ? thrown : new Error(String(thrown)), [])
   }

@@ -1,21 +1,21 @@
 /**
- * The origins that have got a 421 (RFC 9110 §15.5.20), for a time.
+ * The origins that have recently got a 421 (RFC 9110 §15.5.20).
  *
  * @module
  */
 
 import type { Clock } from '../../core/clock.ts'
 
-/** How long an origin has connections of its own after a 421. Milliseconds. */
+/** How long an origin has its own connections after a 421, in milliseconds. */
 export const MISDIRECTED_AGE = 3_600_000
 
-/** Of so many origins a 421 is remembered; the oldest is forgotten first. */
+/** For how many origins a 421 is remembered; the oldest is forgotten first. */
 const MAX_MISDIRECTED = 1_000
 
 /** Remembers which origins a server has sent away, each for {@link MISDIRECTED_AGE}. */
 export class MisdirectedOrigins {
   readonly #clock: Pick<Clock, 'now'>
-  /** Until when, by the clock; the oldest first. */
+  /** When each is forgotten, in the clock's time; the oldest first. */
   readonly #until = new Map<string, number>()
 
   constructor(clock: Pick<Clock, 'now'>) {

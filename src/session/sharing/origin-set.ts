@@ -1,17 +1,20 @@
 /**
- * The Origin Set of a connection (RFC 8336 §2.3).
+ * A connection's Origin Set (RFC 8336 §2.3).
  *
  * @module
  */
 
-/** The most origins that are kept of one connection, and the most bytes of their names. */
+/** The most origins that are kept for one connection, and the most bytes of their names. */
 const MAX_ORIGINS = 128
 const MAX_BYTES = 65_536
 
-/** An ASCII serialization of an origin (RFC 6454 §6.2), which has no path, and no credentials. */
+/** An origin's ASCII serialization (RFC 6454 §6.2), which has no path and no credentials. */
 const ORIGIN = /^https:\/\/[^/?#@\\\s]+$/i
 
-/** The origins that a server claims by ORIGIN frames. The origin that the connection was made for is always one. */
+/**
+ * The origins that a server claims with ORIGIN frames. The origin that the connection was opened for is always
+ * included.
+ */
 export class OriginSet {
   readonly #origins: Set<string>
   #bytes = 0
@@ -26,7 +29,9 @@ export class OriginSet {
     return this.#origins.has(origin)
   }
 
-  /** Adds what a frame lists: entries that are no `https:` origin are ignored, and what is too much. */
+  /**
+   * Adds what a frame lists: entries that aren't `https:` origins are ignored, and so are entries beyond the limits.
+   */
   add(entries: readonly string[]): void {
     for (const entry of entries) {
       const origin = toOriginOf(entry)
@@ -37,7 +42,7 @@ export class OriginSet {
     }
   }
 
-  /** RFC 8336 §2.3: a 421 takes the origin out. */
+  /** RFC 8336 §2.3: a 421 removes the origin. */
   delete(origin: string): void {
     this.#origins.delete(origin)
   }

@@ -1,5 +1,5 @@
 /**
- * Knows the open sessions of an Agent, and which origin may use which.
+ * Knows an Agent's open sessions, and which origins may use them.
  *
  * @module
  */
@@ -21,16 +21,16 @@ import { SessionShare } from './session-share.ts'
 import type { ConnectionTerms, Share, SharedSessionListener } from './shared-session.ts'
 import { SharedSession } from './shared-session.ts'
 
-/** The sessions of an Agent whose origins may share them, and the searches that wait for one that is being opened. */
+/** An Agent's sessions whose origins may share them, and the searches that wait for one that is being opened. */
 export class SessionBroker implements Broker, SearchBroker, SharedSessionListener {
   readonly #rules: CoalesceRules
   readonly #clock: Clock
   readonly #wallClock: () => number
-  /** Those that connect or take calls, the oldest first. */
+  /** The sessions that are connecting or take calls, the oldest first. */
   readonly #sessions = new Set<SharedSession>()
   /** Searches that wait for one of them. */
   readonly #waiting = new Map<SharedSession, Set<SessionSearch>>()
-  /** Origins that have connections of their own for now. */
+  /** Origins that have their own connections for now. */
   readonly #misdirected: MisdirectedOrigins
 
   /** @param wallClock milliseconds since the epoch, as certificates count */
@@ -41,7 +41,7 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
     this.#misdirected = new MisdirectedOrigins(clock)
   }
 
-  /** Makes the sessions of an origin's set. */
+  /** Creates the sessions for an origin's set. */
   readonly toSession: SessionFactory = (context, id, openedFor) =>
     new SessionShare(context, id, openedFor, this)
 
@@ -83,7 +83,7 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
     for (const shared of this.#sessions) {
       if (!shared.isOffered || shared.serves(owner) || shared.hasDismissed(applicant.origin.href)) continue
       const capacity = shared.session.canTake('any')
-      // A full one is no help, as if it were the origin's own: `connections` allows another one.
+      // A full session is no help, just as if it were the origin's own: `connections` allows another one.
       if (capacity === 'full' || capacity === 'lost' || capacity === 'never') continue
       const refusal = toRefusal(applicant, shared.offer, this.#rules, this.#wallClock())
       // The caller's `checkServerIdentity` may have ended the session.
@@ -102,7 +102,7 @@ export class SessionBroker implements Broker, SearchBroker, SharedSessionListene
       if (now - shared.openedAt >= patience) continue
       if (!terms.isPlain || terms.secureContext !== secureContext || shared.origin.port !== origin.port)
         continue
-      // Without a look-up, one whose server has listed the origin already.
+      // Without a lookup, only a session whose server has already listed the origin.
       const isNear =
         addresses === null
           ? shared.lists(origin.href)

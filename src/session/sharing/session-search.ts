@@ -1,5 +1,5 @@
 /**
- * An origin's search for a session that is open, before it opens one itself.
+ * An origin's search for an open session, before it opens one itself.
  *
  * @module
  */
@@ -23,40 +23,40 @@ import type { SharedSession } from './shared-session.ts'
 
 /** Knows the open sessions. */
 export interface SearchBroker {
-  /** Whether a session may be found without a look-up: one is made only if none is. */
+  /** Whether a session may be found without a lookup, which then follows only if none is found. */
   readonly skipsDns: boolean
   isMisdirected(origin: string): boolean
-  /** A session that the origin may use, and that its set has no share of yet; null for none. */
+  /** A session that the origin may use, and that its set has no share in yet; null for none. */
   find(applicant: Applicant, owner: SessionOwner): SharedSession | null
   /**
    * A session that is being opened to one of the origin's addresses; null for none.
    *
-   * @param patience one that was begun longer ago doesn't count. Milliseconds
+   * @param patience in milliseconds: a session that was begun longer ago doesn't count
    */
   findPending(applicant: Applicant, owner: SessionOwner, patience: number): SharedSession | null
-  /** {@link SessionSearch.onNews} is to be called. */
+  /** Makes the broker call {@link SessionSearch.onNews}. */
   await(shared: SharedSession, search: SessionSearch): void
   stopAwaiting(shared: SharedSession, search: SessionSearch): void
 }
 
 /**
- * How many connections of others a search waits for: each may turn out to have a certificate for other names, and costs
- * the time of a handshake.
+ * How many of other origins' connections a search waits for: each may turn out to have a certificate for other names,
+ * and costs a handshake's time.
  */
 const MAX_WAITS = 2
 
 /**
- * The longest that a search waits for a connection of another origin, from the time when that one was begun: a server
- * may stall the handshake for one name, and not for the others. Milliseconds.
+ * The longest that a search waits for another origin's connection, in milliseconds since that one was begun: a server
+ * may stall the handshake for one name, but not for others.
  */
 const MAX_PATIENCE = 1_000
 
-/** The same, as a part of `connectTimeout`: after two waits there is as much time left for a connection of its own. */
+/** The same, as a fraction of `connectTimeout`: after two waits, there is as much time left for its own connection. */
 const PATIENT_PART = 1 / 4
 
 /**
- * Looks the name up, and asks for a session that is open. While another origin is connecting to one of the same
- * addresses, it waits whether that session will do: origins that are first used at once share one handshake.
+ * Looks up the name, and asks for an open session. While another origin is connecting to one of the same addresses, it
+ * waits to see whether that session is suitable: origins that are first used at once share one handshake.
  */
 export class SessionSearch implements Search {
   readonly #broker: SearchBroker
@@ -65,23 +65,23 @@ export class SessionSearch implements Search {
   readonly #isPlain: boolean
   readonly #onResult: (result: SearchResult) => void
   readonly #startedAt: number
-  /** How old a connection of another origin may be, so that it is waited for. Milliseconds. */
+  /** How old another origin's connection may be to be waited for, in milliseconds. */
   readonly #patience: number
   /** Null without a `connectTimeout`. */
   readonly #alarm: ConnectAlarm | null
-  /** Null with one, which keeps the process alive in its place. */
+  /** Null with a `connectTimeout`, whose alarm keeps the process alive instead. */
   readonly #hold: Hold | null
   #secureContext: SecureContext | undefined
   #waits = 0
   /** The session that it waits for; null for none. */
   #awaited: SharedSession | null = null
-  /** Rings when that has taken too long; null while it waits for none. */
+  /** Fires when that has taken too long; null while it waits for none. */
   #waitAlarm: Alarm | null = null
-  /** What the look-up gave; null before. */
+  /** The lookup's result; null before. */
   #found: readonly LookupAddress[] | null = null
   #isOver = false
 
-  /** @param onResult called once, never from within, and not after `cancel()` */
+  /** @param onResult called once, never during this call, and not after `cancel()` */
   constructor(broker: SearchBroker, context: SessionContext, onResult: (result: SearchResult) => void) {
     this.#broker = broker
     this.#context = context
@@ -117,7 +117,7 @@ export class SessionSearch implements Search {
   /** The session that it waits for has settled, or is gone. */
   onNews(isOffered: boolean): void {
     this.#endWait()
-    // Origins that wait for a connection that fails must not fail one after the other.
+    // Origins that wait for a failing connection must not fail one after the other.
     if (!isOffered) this.#waits = MAX_WAITS
     originalNextTick(decide, this)
   }
@@ -140,7 +140,7 @@ export class SessionSearch implements Search {
       this.#secureContext = toSecureContext(this.#connect.secureContext)
     } catch (thrown) {
       if (this.#isOver) return
-      // The caller's function has failed: so does the connection.
+      // The caller's function has thrown, so the connection fails, too.
       const secureContext = (): never => {
         throw thrown
       }
@@ -168,7 +168,7 @@ export class SessionSearch implements Search {
     const { owner } = this.#context
     const applicant = this.#toApplicant()
     const shared = this.#broker.find(applicant, owner)
-    // So may the caller's `checkServerIdentity`.
+    // The caller's `checkServerIdentity` may have, too.
     if (this.#isOver) return
     if (shared !== null) {
       this.#end({ shared })
@@ -194,7 +194,7 @@ export class SessionSearch implements Search {
     this.#waitAlarm = clock.after(Math.max(0, Math.ceil(rest)), () => this.#onLongWait())
   }
 
-  /** That connection may never come: one that was begun later will do, or one of the origin's own. */
+  /** That connection may never be ready: another one that was begun later will do, or the origin's own. */
   #onLongWait(): void {
     this.#endWait()
     this.#decide()
@@ -207,7 +207,7 @@ export class SessionSearch implements Search {
     this.#awaited = null
   }
 
-  /** @param how the look-up was made already */
+  /** @param how with the result of the lookup, if there was one */
   #openBy(how: Pick<ConnectTlsOptions, 'lookup'>): void {
     const { options } = this.#context
     const secureContext = this.#secureContext

@@ -1,5 +1,5 @@
 /**
- * One origin's share of a session, in place of the session.
+ * One origin's share in a session, which represents the session.
  *
  * @module
  */
@@ -26,31 +26,35 @@ import type { Transport } from '../transport.ts'
 import { ShareStreams } from './share-streams.ts'
 import type { ConnectionTerms, Share, SharedSession } from './shared-session.ts'
 
-/** What a search for a session has found: one that is open, how to connect, or an error. */
+/** The result of a search for a session: an open one, how to connect, or an error. */
 export type SearchResult =
   | { readonly shared: SharedSession }
   | { readonly terms: ConnectionTerms; readonly context: SessionContext }
   | { readonly error: DodiciError }
 
-/** A search that is under way. */
+/** A search in progress. */
 export interface Search {
   cancel(): void
   /** Sets whether calls wait for it, so that it keeps the process alive. */
   setRef(isNeeded: boolean): void
 }
 
-/** Knows the sessions that are open. */
+/** Knows the open sessions. */
 export interface Broker {
-  /** @param onResult called once, never from within, and not after `cancel()` */
+  /** @param onResult called once, never during this call, and not after `cancel()` */
   seek(context: SessionContext, onResult: (result: SearchResult) => void): Search
   /** Opens a session for an origin that has found none. It isn't connected yet. */
   openFor(context: SessionContext, id: number, openedFor: OpenReason, terms: ConnectionTerms): SharedSession
-  /** An origin uses a session that is open. @param id the number that it has among the origin's own */
+  /**
+   * An origin uses an open session.
+   *
+   * @param id its number among the origin's own sessions
+   */
   onJoined(shared: SharedSession, origin: Origin, id: number): void
   /**
-   * A server has responded with 421 to a request for the origin, which has connections of its own for some time.
+   * A server has responded with 421 to a request for the origin, which then has its own connections for some time.
    *
-   * @returns the origin's shares of sessions that were opened for others, and take calls
+   * @returns the origin's shares in sessions that were opened for other origins and take calls
    */
   onMisdirected(origin: Origin): readonly Share[]
 }
@@ -59,7 +63,7 @@ export interface Broker {
  * - `idle`: before `start()`
  * - `seeking`: the name is being looked up, or another origin's connection may do
  * - `joined`: as the session is
- * - `leaving`: gets no more calls, while the session goes on for other origins
+ * - `leaving`: gets no more calls, while the session continues for other origins
  */
 type Stage =
   | { readonly name: 'idle' }
@@ -70,13 +74,12 @@ type Stage =
 const CONNECTING: SessionState = { name: 'connecting' }
 const DRAINING: SessionState = { name: 'draining' }
 
-/** The terms of a socket that was made for another protocol first: which certificate it has isn't known. */
+/** The terms for a socket that was first opened for another protocol: its certificate isn't known. */
 const UNKNOWN_TERMS: ConnectionTerms = { isPlain: false, secureContext: undefined, addresses: [] }
 
 /**
- * Stands for a session in the set of one origin: it looks for one that is open, and opens one if there is none that
- * will do. The origin's calls and streams are its own; the connection is the session's, and so are its limits and its
- * end.
+ * Represents a session in one origin's set: it looks for an open one, and opens one if none is suitable. The origin's
+ * calls and streams belong to the share; the connection belongs to the session, and so do its limits and its end.
  */
 export class SessionShare implements Session, Share {
   heapIndex = -1
@@ -89,16 +92,16 @@ export class SessionShare implements Session, Share {
   readonly #openedFor: OpenReason
   readonly #broker: Broker
   readonly #streams = new Set<EngineStream>()
-  /** Its calls know the session by the number that it has for their origin. */
+  /** Its calls know the session by its number within their origin. */
   readonly #carrier: SessionCarrier
   #stage: Stage = { name: 'idle' }
-  /** The session, also after the end: its streams may end later. Null before there is one. */
+  /** The session, even after the end, because its streams may end later. Null before there is one. */
   #lastShared: SharedSession | null = null
   /** Null until it was closed for its own origin, or before there was a session. */
   #endedFor: EndReason | null = null
-  /** How many calls of its origin it was given. */
+  /** How many of its origin's calls it was given. */
   #requests = 0
-  /** Its set was told that it takes calls. */
+  /** Whether its set was told that it takes calls. */
   #wasReady = false
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason, broker: Broker) {
@@ -148,9 +151,9 @@ export class SessionShare implements Session, Share {
     return this.#streams.size
   }
 
-  // What a session was like stays known after its end: the set asks for it then.
+  // What a session was like stays known after its end, because the set asks for it then.
 
-  /** Of all origins: limits of a session count them all. */
+  /** Counts all origins, as a session's limits do. */
   get requests(): number {
     return this.#lastShared?.session.requests ?? 0
   }
@@ -282,11 +285,11 @@ export class SessionShare implements Session, Share {
   }
 
   /**
-   * A 421 to a request that names the origin is about the origin, which leaves all sessions of others. The call must
-   * not be sent again by one of these, so all shares stop before a set hears of one.
+   * A 421 to a request that names the origin concerns the origin, which leaves all sessions opened for others. The call
+   * must not be sent again on one of these, so all shares stop before any set is told.
    *
-   * A request with another authority, by its `host` for example, says nothing about its dispatcher's origin: only this
-   * session isn't used any longer, as without `coalesce`.
+   * A request with another authority, for example because of its `host`, says nothing about its dispatcher's origin:
+   * only this session isn't used any longer, as without `coalesce`.
    */
   onMisdirected({ targetOrigin }: Request): void {
     const { shared, origin } = this
@@ -330,12 +333,12 @@ export class SessionShare implements Session, Share {
       shared.session.destroy(cause)
     } else {
       for (const stream of [...this.#streams]) stream.fail(cause ?? new ClientDestroyedError())
-      // In a later tick, as a session's end is told: the owner is in a loop over its sessions.
+      // In a later tick, as a session's end is reported: the owner is in a loop over its sessions.
       originalNextTick(() => this.#depart(cause))
     }
   }
 
-  /** The connection is lost: for all of its origins. */
+  /** The connection is lost, for all its origins. */
   fail(cause: Error): void {
     this.#shared?.session.fail(cause)
   }
@@ -367,12 +370,12 @@ export class SessionShare implements Session, Share {
     this.#end(cause)
   }
 
-  /** One of its streams is gone: before the session is told. */
+  /** One of its streams is gone. Called before the session is told. */
   onStreamGone(stream: EngineStream): void {
     this.#streams.delete(stream)
   }
 
-  /** The session was told, too. */
+  /** Called after the session was told. */
   onFewer(): void {
     this.#endIfOver()
   }
@@ -381,7 +384,7 @@ export class SessionShare implements Session, Share {
     if (this.isLeaving && this.#streams.size === 0) originalNextTick(() => this.#depart(null))
   }
 
-  /** Leaves the session, which goes on for others. */
+  /** Leaves the session, which continues for other origins. */
   #depart(cause: Error | null): void {
     const shared = this.#shared
     if (shared === null) return

@@ -1,5 +1,5 @@
 /**
- * The session, as the streams of one of its origins see it.
+ * The session, as seen by the streams of one of its origins.
  *
  * @module
  */
@@ -27,7 +27,7 @@ interface StreamsShare {
   onMisdirected(request: Request): void
 }
 
-/** Passes on to the session what its streams tell, and to their share what is about their origin alone. */
+/** Passes its streams' reports on to the session, and to the share if they concern only its origin. */
 export class ShareStreams implements StreamOwner {
   readonly #share: StreamsShare
 
@@ -71,7 +71,7 @@ export class ShareStreams implements StreamOwner {
     return this.#session.toLossError(streamId, error)
   }
 
-  /** The connection has no stream ids left, which is the session's own end. */
+  /** The connection has no stream ids left, which ends the session itself. */
   close(reason: EndReason): void {
     this.#share.close(reason)
   }

@@ -20,18 +20,18 @@ import type { Offer } from './may-share.ts'
 import { MisdirectedOrigins } from './misdirected-origins.ts'
 import { OriginSet } from './origin-set.ts'
 
-/** One origin's share of the session, as the session sees it. */
+/** One origin's share in the session, as the session sees it. */
 export interface Share {
   readonly origin: Origin
   /** The set of sessions that it is in. */
   readonly owner: SessionOwner
-  /** What hears of its streams. */
+  /** Is told about its streams. */
   readonly streamOwner: StreamOwner
-  /** Whether it gets no more calls, while its streams come to their end. */
+  /** Whether it gets no more calls, while its streams finish. */
   readonly isLeaving: boolean
-  /** Whether its streams were failed, and it is gone in the next tick. */
+  /** Whether its streams were failed, so that it is gone in the next tick. */
   readonly isDestroyed: boolean
-  /** How many calls it may open in this round; Infinity outside of one. Written by the session. */
+  /** How many calls it may open in this round; Infinity outside a round. Written by the session. */
   left: number
   onReady(): void
   onRoom(): void
@@ -39,30 +39,34 @@ export interface Share {
   onLoad(stream: EngineStream): void
   onDraining(): void
   onClosed(cause: Error | null): void
-  /** The session is about to be closed for all of its origins. */
+  /** The session is about to be closed for all its origins. */
   onRetired(reason: EndReason): void
   /** The server has said that it doesn't serve the origin here. */
   leave(reason: EndReason): void
-  /** The first part of `leave()`: takes no more calls from here on. @returns false if it took none before */
+  /**
+   * The first part of `leave()`: takes no more calls from now on.
+   *
+   * @returns false if it took none before
+   */
   stop(reason: EndReason): boolean
   /** The second part: the set is told. */
   onStopped(): void
 }
 
-/** Hears when further origins may use a session. */
+/** Is told when more origins may use a session. */
 export interface SharedSessionListener {
-  /** The peer's SETTINGS have come, and what came along: ORIGIN, for example. */
+  /** The peer's SETTINGS have arrived, and whatever came with them, such as ORIGIN. */
   onSettled(shared: SharedSession): void
   /** It takes no more calls. */
   onGone(shared: SharedSession): void
 }
 
-/** How the connection of a session is made. */
+/** How a session's connection is opened. */
 export interface ConnectionTerms {
   /** See {@link Offer.isPlain}. */
   readonly isPlain: boolean
   readonly secureContext: SecureContext | undefined
-  /** The addresses that it may go to, in one notation; empty where they aren't known. */
+  /** The addresses that it may connect to, in one notation; empty if they aren't known. */
   readonly addresses: readonly string[]
 }
 
@@ -73,17 +77,18 @@ const NO_HANDSHAKE: HandshakeFacts = { isVerified: false, certificate: null, add
 
 /**
  * A session, and the origins that use it. It stands between the session and their sets of sessions, each of which has a
- * `SessionShare` in place of the session. The origin that it was opened for is one of them, and may leave as any other.
+ * `SessionShare` that represents the session. The origin that it was opened for is one of them, and may leave like any
+ * other.
  *
- * Room is offered to one origin after another, a call each while several of them wait: no origin's queue keeps another
- * one's waiting.
+ * Room is offered to one origin after another, one call each while several of them wait, so that no origin's queue
+ * makes another's wait.
  */
 export class SharedSession implements SessionOwner {
   readonly session: Http2Session
   /** The origin that it was opened for. */
   readonly origin: Origin
   readonly terms: ConnectionTerms
-  /** When its connection was begun, by the clock. */
+  /** When its connection was begun, in the clock's time. */
   readonly openedAt: number
   readonly #context: SessionContext
   readonly #listener: SharedSessionListener
@@ -91,19 +96,19 @@ export class SharedSession implements SessionOwner {
   #originSet: OriginSet | null = null
   /** Null before the first. */
   #dismissed: MisdirectedOrigins | null = null
-  /** Null before it is first asked for. */
+  /** Null until it is first asked for. */
   #handshake: HandshakeFacts | null = null
   /** The share that gets the first call of the next round. */
   #turn = 0
   /** The share whose call is being opened; null for none. */
   #opening: Share | null = null
-  /** A round is under way. */
+  /** Whether a round is in progress. */
   #isOffering = false
-  /** Room has arisen within a round. */
+  /** Whether room has appeared during a round. */
   #isRoundDue = false
   #isRetiring = false
   #isSettled = false
-  /** Rings when the streams of a session that was closed for its age have had their time; null for none. */
+  /** Fires when the streams of a session that was closed because of its age have had their time; null for none. */
   #graceAlarm: Alarm | null = null
 
   constructor(
@@ -117,19 +122,19 @@ export class SharedSession implements SessionOwner {
     this.terms = terms
     this.openedAt = context.clock.now()
     this.#listener = listener
-    // Its deadlines are its own: the origin that it was opened for may be closed before it.
+    // It has its own deadlines, because the origin that it was opened for may be closed before it.
     const deadlines = new Deadlines(context.clock)
     this.#context = { ...context, deadlines, owner: this }
     context.memory.tlsTicket.keepCertificates()
     this.session = new Http2Session(this.#context, id, openedFor)
   }
 
-  /** The peer's SETTINGS have come, and it takes calls. */
+  /** Whether the peer's SETTINGS have arrived, and it takes calls. */
   get isOffered(): boolean {
     return this.#isSettled && this.session.state.name === 'ready'
   }
 
-  /** What an origin has to know of it, once it is connected. */
+  /** What an origin has to know about it, once it is connected. */
   get offer(): Offer {
     this.#handshake ??= this.#toHandshakeFacts()
     const { isPlain, secureContext } = this.terms
@@ -141,22 +146,22 @@ export class SharedSession implements SessionOwner {
     return this.#shares.map(({ origin }) => origin.href)
   }
 
-  /** Whether an ORIGIN frame has come that lists an origin. */
+  /** Whether an ORIGIN frame has arrived that lists an origin. */
   lists(origin: string): boolean {
     return this.#originSet?.has(origin) === true
   }
 
-  /** Whether a set of sessions has a share already. */
+  /** Whether a set of sessions already has a share. */
   serves(owner: SessionOwner): boolean {
     return this.#shares.some((share) => share.owner === owner)
   }
 
-  /** Whether other origins take calls by it. */
+  /** Whether other origins may open calls on it. */
   hasOthers(share: Share): boolean {
     return this.#shares.some((other) => other !== share && !other.isLeaving && !other.isDestroyed)
   }
 
-  /** Whether no other one has streams on it, or will have: those that are leaving may have some. */
+  /** Whether no other share has streams on it, or will have: shares that are leaving may have some. */
   isAlone(share: Share): boolean {
     return this.#shares.every((other) => other === share || other.isDestroyed)
   }
@@ -177,12 +182,14 @@ export class SharedSession implements SessionOwner {
     return this.#shares.filter((share) => share.origin.href === origin && !share.isLeaving)
   }
 
-  /** A 421 for this origin has come: RFC 8336 §2.3 takes it out of the set. */
+  /** A 421 for this origin has arrived: RFC 8336 §2.3 removes it from the set. */
   onMisdirected(targetOrigin: string): void {
     this.#originSet?.delete(targetOrigin)
   }
 
-  /** A 421 to one of its requests has come, though not for the origin itself: for a time it doesn't come back. */
+  /**
+   * A 421 to one of its requests has arrived, but not for the origin itself: the origin doesn't return for some time.
+   */
   dismiss(origin: string): void {
     this.#dismissed ??= new MisdirectedOrigins(this.#context.clock)
     this.#dismissed.add(origin)
@@ -211,7 +218,7 @@ export class SharedSession implements SessionOwner {
   }
 
   /**
-   * Closes the session for all of its origins: it is too old, for example. Their sets don't take that for a setback.
+   * Closes the session for all its origins, for example because of its age. Their sets don't count that as a setback.
    *
    * @param by the share whose set has decided; null for none
    */
@@ -224,7 +231,7 @@ export class SharedSession implements SessionOwner {
     const { sessionGracePeriod } = this.#context.options.session
     const isRotated = reason === 'age' || reason === 'requests'
     if (!isRotated || sessionGracePeriod === 0 || this.session.streams === 0) return
-    // The set that has decided bounds its own streams alone.
+    // The set that has decided limits only its own streams.
     this.#graceAlarm ??= this.#context.clock.after(sessionGracePeriod, () =>
       this.session.fail(new SocketError(`sessionGracePeriod (${sessionGracePeriod} ms) has passed`)),
     )
@@ -277,7 +284,7 @@ export class SharedSession implements SessionOwner {
     tellEach(shares, (share) => share.onClosed(cause))
   }
 
-  /** RFC 8336 §2.4: from now on it serves no origin that isn't listed. */
+  /** RFC 8336 §2.4: from now on, it serves no origin that isn't listed. */
   onSessionOrigins(_session: unknown, origins: readonly string[]): void {
     // RFC 8336 §2.2: not over cleartext.
     if (this.origin.scheme !== 'https') return
@@ -290,7 +297,7 @@ export class SharedSession implements SessionOwner {
     }
   }
 
-  /** The session may have room: all shares are told, in turns. */
+  /** The session may have room: all shares are told, in turn. */
   offerRoom(): void {
     this.#isRoundDue = true
     if (this.#isOffering) return
@@ -303,7 +310,7 @@ export class SharedSession implements SessionOwner {
     }
   }
 
-  /** Where several origins have calls that wait, each may open one; and another round follows while there is room. */
+  /** If several origins have waiting calls, each may open one; another round follows while there is room. */
   #playRound(): void {
     this.#isRoundDue = false
     const shares = this.#shares
@@ -334,7 +341,7 @@ export class SharedSession implements SessionOwner {
   }
 }
 
-/** A listener of one origin that throws must not keep the others from hearing: its exception follows behind them. */
+/** A listener that throws for one origin must not keep the others from being told: its exception follows afterwards. */
 function tellEach(shares: readonly Share[], what: (share: Share) => void): void {
   let failure: { readonly thrown: unknown } | null = null
   for (const share of shares) {

@@ -1,5 +1,5 @@
 /**
- * The lines of `NODE_DEBUG=dodici-frame`: each frame of a connection of engine `wire`, as `dodici URL -v` shows it.
+ * The lines of `NODE_DEBUG=dodici-frame`: each frame on an engine `wire` connection, as `dodici URL -v` shows it.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { toFrameDetails, toFrameLines } from '../../protocol/inspect/frame-detai
 import { FrameObserver } from '../../protocol/inspect/frame-observer.ts'
 import { SecretFilter } from '../../protocol/inspect/secrets.ts'
 
-/** The sides of the connection check the sizes. */
+/** No limit, because both sides of the connection check the sizes. */
 const ANY_SIZE = 2 ** 32 - 1
 
-/** The largest list that is shown, as RFC 9113 §6.5.2 counts it. Bytes. */
+/** The largest list that is shown, in bytes as RFC 9113 §6.5.2 counts it. */
 const MAX_LIST = 1_048_576
 
 /** A path without its query, as in the lines of `dodici-request`. */
@@ -35,10 +35,10 @@ function toDecoder(): BlockDecoder {
 }
 
 /**
- * Looks at a connection's frames, when they are logged.
+ * Observes a connection's frames, if they are logged.
  *
- * @param name of the session, which each line begins with
- * @returns null when they aren't
+ * @param name the session's name, which starts each line
+ * @returns null if they aren't
  */
 export function toFrameLog(name: string): FrameObserver | null {
   if (frameLog === null) return null

@@ -26,16 +26,18 @@ import { toFrameLog } from './frame-log.ts'
 import { WireStream } from './wire-stream.ts'
 
 /**
- * How much data is framed at a time, at first, and while the socket asks to wait for `drain`: about as much as it takes
- * before it does. What waits there can't be reset any more. Bytes.
+ * How many bytes of data are framed at a time, at first, and while the socket asks to wait for `drain`: about as many
+ * as it accepts before that. What waits there can no longer be reset.
  */
 const MIN_BATCH = 65_536
-/** The same after the socket has taken all of several batches at once: a write costs less for each byte. Bytes. */
+/**
+ * The same, in bytes, after the socket has accepted several whole batches at once: a write then costs less per byte.
+ */
 const MAX_BATCH = 1_048_576
 
 /**
- * Gathers the frames of a tick and writes them at its end, in one write: requests and the data behind them. ACKs go out
- * with other frames. While the socket takes no more, frames wait here, and data stays with its streams.
+ * Gathers a tick's frames and writes them at its end, in one write: requests and the data after them. ACKs go with
+ * other frames. While the socket accepts no more, frames wait here, and data stays with its streams.
  */
 export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
   readonly engine = 'wire'
@@ -43,20 +45,18 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   readonly http2: ClientConnection
   readonly #owner: ConnectionOwner
   readonly #deadlines: Deadlines
-  /** Looks at each frame; null unless `NODE_DEBUG=dodici-frame`. */
+  /** Observes each frame; null unless `NODE_DEBUG=dodici-frame`. */
   readonly #frames: FrameObserver | null
   #isFlushDue = false
-  /** The socket takes no more before its `drain`. */
+  /** Whether the socket accepts no more before its `drain`. */
   #isBlocked = false
-  /** How much data is framed at a time. Bytes. */
+  /** How many bytes of data are framed at a time. */
   #batch = MIN_BATCH
-  /** No frame follows those that are due now. */
+  /** Whether no frame follows those that are due now. */
   #isLast = false
   #isDestroyedByUs = false
 
-  /**
-   * @throws when `socket` isn't a socket, or is a closed one
-   */
+  /** @throws if `socket` isn't a socket, or is closed */
   constructor(context: EngineContext, socket: Transport, windows: ReceiveWindows, owner: ConnectionOwner) {
     this.socket = socket
     this.#owner = owner
@@ -64,7 +64,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.#frames = toFrameLog(`session ${owner.carrier.id} ${context.origin.href}`)
     const { settings } = context.options.session
     this.http2 = new ClientConnection({ settings, windows }, this)
-    // A caller's connector may give any value.
+    // A caller's connector may return any value.
     if (typeof socket.cork !== 'function')
       throw invalid('connect', socket, 'a function that provides a socket')
     if (socket.destroyed) throw new SocketError('The socket was closed before a session could begin')
@@ -88,7 +88,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return this.http2.canTake && !this.isDestroyed
   }
 
-  /** Frames go out in the order in which they are made. */
+  /** Frames are sent in the order in which they are created. */
   get areFramesSent(): boolean {
     return true
   }
@@ -129,7 +129,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return true
   }
 
-  /** A no-op: every frame is seen as it comes. */
+  /** Does nothing: every frame is seen as it arrives. */
   look(): void {}
 
   sendWindows(): void {
@@ -140,7 +140,9 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     if (!this.isDestroyed) this.http2.goaway()
   }
 
-  /** Ends at the end of this tick, with the other frames that are due: more frames of the peer may still be handled. */
+  /**
+   * Ends at the end of this tick, with the other frames that are due: more of the peer's frames may still be handled.
+   */
   end(): void {
     this.#isLast = true
     this.onOutput(false)
@@ -156,7 +158,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     originalSetImmediate(destroyLater, this.socket)
   }
 
-  /** Writes the frames that are due, and as much data as the socket takes. */
+  /** Writes the frames that are due, and as much data as the socket accepts. */
   flush(): void {
     this.#isFlushDue = false
     const { http2, socket } = this
@@ -170,7 +172,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
         if (this.#isLast) socket.end()
         return
       }
-      // A connector's substitute for a socket may have no such property: then it isn't known.
+      // A connector's substitute for a socket may lack this property: then the value isn't known.
       this.#batch = socket.writableLength === 0 ? Math.min(2 * this.#batch, MAX_BATCH) : MIN_BATCH
     }
   }
@@ -182,7 +184,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   onOutput(isPatient: boolean): void {
     if (isPatient) {
-      // Later, so that pieces of a body that come in successive ticks make one frame.
+      // Later, so that pieces of a body that arrive in successive ticks share one frame.
       originalSetImmediate(flushLater, this)
     } else if (!this.#isFlushDue) {
       this.#isFlushDue = true
@@ -218,7 +220,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   #onData(chunk: unknown): void {
     if (Buffer.isBuffer(chunk)) this.#receive(chunk)
-    // A connector's substitute for a socket may give a Uint8Array.
+    // A connector's substitute for a socket may emit a Uint8Array.
     else if (isUint8Array(chunk)) this.#receive(toBuffer(chunk))
     else this.#owner.onError(new SocketError('The socket emits strings instead of bytes'))
   }
@@ -234,7 +236,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   /**
-   * The peer has ended its side: no response can come any more. A connector's substitute for a socket may not close by
+   * The peer has ended its side: no more responses can arrive. A connector's substitute for a socket may not close by
    * itself.
    */
   #onEnd(): void {

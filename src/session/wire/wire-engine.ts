@@ -1,5 +1,5 @@
 /**
- * Engine 'wire': Dodici's own HTTP/2 framing, by `protocol/`.
+ * Engine 'wire': Dodici's own HTTP/2 framing, in `protocol/`.
  *
  * @module
  */

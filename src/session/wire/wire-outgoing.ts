@@ -1,5 +1,5 @@
 /**
- * The data that a stream of engine 'wire' sends after its header section: a request's body, or a tunnel's data.
+ * The data that an engine 'wire' stream sends after its header section: a request's body, or a tunnel's data.
  *
  * @module
  */
@@ -22,10 +22,10 @@ type Callback = (error?: Error | null) => void
 const NOTHING = new Uint8Array(0)
 
 /**
- * Opens the stream of a call.
+ * Opens a call's stream.
  *
- * @returns false when the header section can't be encoded: then this call has failed, and no other call of the session
- *   is affected
+ * @returns false if the header section can't be encoded: then this call has failed, and no other call on the session is
+ *   affected
  */
 export function openStream(
   http2: ClientConnection,
@@ -43,7 +43,11 @@ export function openStream(
   }
 }
 
-/** Ends a call's body with trailers. @returns as `openStream()` does */
+/**
+ * Ends a call's body with trailers.
+ *
+ * @returns as `openStream()` does
+ */
 function sendTrailers(
   http2: ClientConnection,
   stream: Http2Stream,
@@ -59,18 +63,18 @@ function sendTrailers(
   }
 }
 
-/** Bytes that an upload hands over at once: as many as the connection may frame at a time. */
+/** How many bytes an upload passes on at once: as many as the connection may frame at a time. */
 const SLICE_SIZE = 1_048_576
 
-/** An upload waits while this much or more of it waits here. Bytes. */
+/** An upload waits while this many of its bytes, or more, wait here. */
 const MAX_WAITING = 65_536
 
-/** Pieces that come while another one waits are sent as one, up to about this size. Bytes. */
+/** Pieces that arrive while another one waits are sent as one, up to about this size, in bytes. */
 const GATHERED_SIZE = 16_384
 
 /**
- * The connection has one piece at a time, and takes as much of it as the windows and the socket allow. Pieces that come
- * meanwhile are gathered: many small ones make one frame.
+ * The connection has one piece at a time, and takes as much of it as the windows and the socket allow. Pieces that
+ * arrive meanwhile are gathered: many small ones share one frame.
  */
 export class WireOutgoing implements UploadSink, TunnelSide {
   readonly sliceSize = SLICE_SIZE
@@ -84,15 +88,15 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   #upload: Upload | null = null
   /** The listener that is told when more of an upload is wanted; null for none. */
   #listener: SinkListener | null = null
-  /** The callback of the tunnel's last write, until that was taken. */
+  /** The callback of the tunnel's last write, until that write was accepted. */
   #callback: Callback | null = null
-  /** Slices behind the piece that the connection has; null for none. */
+  /** Slices after the piece that the connection has; null for none. */
   #gathered: Uint8Array[] | null = null
-  /** Their bytes. */
+  /** Their size in bytes. */
   #size = 0
-  /** END_STREAM goes with the last slice. */
+  /** Whether END_STREAM goes with the last slice. */
   #isEnding = false
-  /** The end of the body, or its trailers, wait for the pieces before them. */
+  /** Whether the body's end, or its trailers, wait for the pieces before them. */
   #isEndDue = false
 
   constructor(
@@ -188,7 +192,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     }
   }
 
-  /** Drops the rest, for example because the stream is gone: bytes that weren't sent yet aren't sent. */
+  /** Drops the rest, for example because the stream is gone: unsent bytes stay unsent. */
   stop(): void {
     this.#upload?.stop()
     const callback = this.#callback
@@ -221,7 +225,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#owner.updateRef()
   }
 
-  /** Sends the first slice, joined with those behind it that are small enough. */
+  /** Sends the first slice, joined with the following ones that are small enough. */
   #sendGathered(slices: Uint8Array[]): void {
     let count = 1
     let size = slices[0]?.byteLength ?? 0

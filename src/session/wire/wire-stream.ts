@@ -1,5 +1,5 @@
 /**
- * One attempt of a call on one stream of engine 'wire'.
+ * One attempt at a call on one engine 'wire' stream.
  *
  * @module
  */
@@ -26,14 +26,14 @@ import { mayBeLoss, toResetError, toResetOrLoss } from '../stream/stream-failure
 import type { Tunnel, TunnelSide } from '../stream/tunnel.ts'
 import { openStream, WireOutgoing } from './wire-outgoing.ts'
 
-/** One attempt of a call. It passes the connection's events of its stream on to the flow of the response. */
+/** One attempt at a call. It passes the connection's events for its stream to the response flow. */
 export class WireStream implements Attempt, EngineStream, FlowSide, StreamListener {
   listIndex = -1
   window = 0
   readonly #owner: StreamOwner
   readonly #http2: ClientConnection
   readonly #flow: ResponseFlow
-  /** The connection's own. */
+  /** The connection's record of it. */
   readonly #stream: Http2Stream
   /** Null for a stream that sends only a header section. */
   #outgoing: WireOutgoing | null = null
@@ -128,7 +128,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     // The ids are used up (RFC 9113 §5.1.1).
     if (!http2.canTake) this.#owner.close('requests')
     if (request.trace !== null) reportSent(this.#flow.call, this.#owner.socket, wire)
-    // Its subscribers may have ended the call.
+    // The channels' subscribers may have ended the call.
     if (this.#flow.isDone) return
     if (!hasBody) {
       call.tellSent()
@@ -138,7 +138,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     if (!request.isTunnel) this.#outgoing.upload(body)
   }
 
-  pause(): void {} // Data that comes then is held here, and its credit is held back.
+  pause(): void {} // Data that then arrives is held here, and so is its credit.
   resume(): void {
     this.#flow.handOn()
   }
@@ -173,7 +173,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   onLost(): void {
     this.#stream.state = 'closed'
     this.#outgoing?.stop()
-    // The reader holds back a response that has come wholly: the call must get the rest now.
+    // The reader holds back a response that has arrived completely: the call must get the rest now.
     if (this.#flow.isWhole) this.#flow.complete()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#flow.tellOver()
@@ -215,7 +215,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   #pushToTunnel(tunnel: Tunnel, piece: Buffer): void {
-    // First: the reader gives the credit back from inside.
+    // This comes first: the reader returns the credit from inside.
     this.#http2.flow.hold(this.#stream, piece.length)
     if (tunnel.receive(piece)) this.#outgoing?.readTunnel(0)
   }
@@ -229,7 +229,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     this.#flow.endData('whole')
   }
 
-  /** None of a long list that the call refuses: its error comes from the list. */
+  /** Empty for a long list that the call refuses: its error is based on the list. */
   #toHeaders(fields: readonly string[]): IncomingHttpHeaders {
     return isRefusedList(this.#flow.call.request.limits, fields) ? NO_TRAILERS : toResponseHeaders(fields)
   }
@@ -255,7 +255,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     this.#flow.tellOver()
   }
 
-  /** Fails the call, at once or, where a GOAWAY in the same read may change the error, a turn later. */
+  /** Fails the call: at once or, if a GOAWAY in the same read may change the error, one turn later. */
   #failUnlessOfLoss(error: StreamError, isQuiet: boolean): void {
     if (this.#flow.isOpen && mayBeLoss(this.#flow.call, error)) {
       this.#outgoing?.stop()
@@ -265,20 +265,20 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     }
   }
 
-  /** The read that has brought RST_STREAM was handled, with a GOAWAY that came along. */
+  /** The read that contained RST_STREAM has been handled, with any GOAWAY in it. */
   onResetRead(error: StreamError): void {
     this.#flow.fail(toResetOrLoss(this.#owner, this.streamId, error))
     this.#flow.tellOver()
   }
 
   onRefused(): void {
-    // The GOAWAY says that the request wasn't processed, but its whole response has come: the response counts.
+    // The GOAWAY says that the request wasn't processed, but its whole response has arrived: the response counts.
     if (this.#flow.isWhole) this.#stopUpload()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#flow.tellOver()
   }
 
-  /** The peer wants no more of the request's body (RFC 9113 §8.1). */
+  /** The peer doesn't want more of the request's body (RFC 9113 §8.1). */
   #stopUpload(): void {
     this.#outgoing?.stop()
     this.#flow.call.uploaded(false)
@@ -290,7 +290,11 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     this.#flow.tellOver()
   }
 
-  /** The stream is gone, without a whole response. @param isQuiet with NO_ERROR */
+  /**
+   * The stream is gone, without a whole response.
+   *
+   * @param isQuiet whether it was closed with NO_ERROR
+   */
   #onGone(error: DodiciError, isQuiet: boolean): void {
     this.#outgoing?.stop()
     if (!this.#flow.endTunnel(isQuiet)) this.#flow.fail(error, isQuiet)
@@ -302,21 +306,21 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   onComplete(): void {
-    // First: the call stops the rest of the body, whose source must not be paused behind that.
+    // This comes first: the call stops the rest of the body, whose source must not be paused after that.
     if (this.#stream.state === 'closed') this.#outgoing?.stop()
     else this.#cancelBodies()
   }
 
-  /** Told by its connection once it was cancelled, and by its flow: the session doesn't count it any more. */
+  /** Called by its connection once it was cancelled, and by its flow: the session no longer counts it. */
   onOver(): void {
     this.#owner.onStreamClosed(this)
   }
 
-  /** The rest of both bodies isn't wanted. */
+  /** The rest of both bodies isn't needed. */
   #cancelBodies(): void {
     const stream = this.#stream
-    // First: the stream gets no credit for dropped data, and no callback for unsent data runs while it may still be
-    // sent.
+    // This comes first: the stream gets no credit for dropped data, and no callback for unsent data runs while it may
+    // still be sent.
     this.#http2.cancel(stream)
     this.#outgoing?.stop()
     if (stream.held > 0) this.#http2.flow.release(stream, stream.held)
@@ -324,7 +328,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     else this.#owner.reset(this)
   }
 
-  /** The session's budget of resets allows this stream's RST_STREAM now. */
+  /** The session's reset budget now allows this stream's RST_STREAM. */
   reset(): void {
     this.#http2.reset(this.#stream, this.#resetCode)
     this.#owner.onStreamClosed(this)

@@ -8,27 +8,27 @@
 export interface Candidate {
   /** Above 0. */
   readonly weight: number
-  /** Its turn in the round: owned by {@link choose}. 0 at the beginning. */
+  /** Its turn in the round, which only {@link choose} changes. 0 at the beginning. */
   turn: number
   /** How many calls it is working on, as far as they count. */
   load(now: number): number
   /** Whether it gets no calls while others do. */
   isLeftOut(now: number): boolean
-  /** How long a call takes there; null: it isn't known. Milliseconds. */
+  /** How long a call takes there, in milliseconds; null if that isn't known. */
   latency(now: number): number | null
   /** Whether most of its calls fail. */
   isFailing(now: number): boolean
-  /** Which part of its share it gets: below 1 while it starts. Above 0. */
+  /** The fraction of its share that it gets: below 1 while it starts. Above 0. */
   warmth(now: number): number
 }
 
-/** Latencies that differ by no more than this factor count as equal: chance alone makes them differ as much. */
+/** Latencies that differ by at most this factor count as equal, because chance alone makes them differ that much. */
 const EQUAL_LATENCIES = 1.5
 
-/** A cold upstream may be as much faster than busy ones, while it has few calls. */
+/** A cold upstream with few calls may be faster than busy ones by this factor. */
 const FAR_SLOWER = 4
 
-/** Whether a call had better go to `a` than to `b`. */
+/** Whether a call should go to `a` rather than `b`. */
 export function isCheaper(a: Candidate, b: Candidate, now: number): boolean {
   const [one, two] = [a.latency(now), b.latency(now)]
   if (one === null || two === null) {
@@ -39,12 +39,15 @@ export function isCheaper(a: Candidate, b: Candidate, now: number): boolean {
   return areEqual ? isLessBusy(a, b, now) : toLoad(a, now) * one < toLoad(b, now) * two
 }
 
-/** An upstream without a latency gets one call, and no more of them until a response has come. Better than failures. */
+/**
+ * An upstream without a latency gets one call, and no more until a response has arrived. It is still better than one
+ * whose calls fail.
+ */
 function isWorthTrying(unknown: Candidate, other: Candidate, now: number): boolean {
   return unknown.load(now) === 0 || other.isFailing(now)
 }
 
-/** Those that are idle take turns. */
+/** Idle upstreams take turns. */
 function isLessBusy(a: Candidate, b: Candidate, now: number): boolean {
   return a.load(now) + b.load(now) > 0 && toLoad(a, now) < toLoad(b, now)
 }
@@ -54,13 +57,13 @@ function toLoad(candidate: Candidate, now: number): number {
 }
 
 /**
- * The power of two choices: the one whose turn it is, and another one at random, both by their weights; and of these
- * the cheaper one.
+ * The power of two choices: the upstream whose turn it is, and another one at random, both by their weights, and of
+ * these two the cheaper one.
  *
  * @param tried candidates that must not be chosen; null: none
  * @param isForAll whether candidates that are left out are chosen like all others
- * @param random gives a number from 0 to below 1
- * @returns null when there is no candidate
+ * @param random returns a number from 0 to below 1
+ * @returns null if there is no candidate
  * @see Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
  */
 export function choose<TCandidate extends Candidate>(
@@ -70,7 +73,8 @@ export function choose<TCandidate extends Candidate>(
   now: number,
   random: () => number,
 ): TCandidate | null {
-  // The smooth weighted round robin of nginx: each advances by its weight, the first one goes back by all weights.
+  // nginx's smooth weighted round robin: each advances by its weight, the first one goes back by the sum of all
+  // weights.
   let first: TCandidate | null = null
   let total = 0
   let count = 0
@@ -99,7 +103,7 @@ export function choose<TCandidate extends Candidate>(
   return random() * other.warmth(now) < warmth ? best : other
 }
 
-/** One that starts is spared by another one, unless that would take far longer. */
+/** An upstream that starts is spared if another one can take the call, unless that would take far longer. */
 function isFarSlower(other: Candidate, starting: Candidate, now: number): boolean {
   const [one, two] = [other.latency(now), starting.latency(now)]
   return one !== null && two !== null && one > two * FAR_SLOWER

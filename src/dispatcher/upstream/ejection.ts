@@ -27,28 +27,31 @@ export type Health =
   /** `probe`: the number of the call that probes; `until`: when that call is late, and another one may probe. */
   | { readonly kind: 'probing'; readonly probe: number; readonly until: number; readonly times: number }
 
-/** How a call ended for its upstream. `none` tells nothing of the upstream: the caller aborted it, for example. */
+/**
+ * How a call ended for its upstream. `none` says nothing about the upstream, for example because the caller aborted the
+ * call.
+ */
 export type CallResult = 'success' | 'failure' | 'none'
 
 /** Durations are in milliseconds. */
 export interface EjectionRules {
-  /** Failures in a row. */
+  /** The number of consecutive failures. */
   readonly maxFailures: number
   readonly ejectionTime: number
   readonly maxEjectionTime: number
 }
 
-/** So long an upstream must be healthy for one of its ejections to be forgotten. Milliseconds. */
+/** How long an upstream must be healthy for one of its ejections to be forgotten, in milliseconds. */
 const PARDON = 10_000
 
 const HEALTHY: Health = Object.freeze({ kind: 'healthy', failures: 0, times: 0, since: 0 })
 
 /**
- * Pure: the health of an upstream after a call has ended.
+ * Pure: an upstream's health after a call has ended.
  *
- * @param probe the number of the call as a probe; 0: it was none
- * @param mayEject false while most upstreams fail: then it isn't this one that is at fault
- * @returns `health` itself where nothing has changed
+ * @param probe the call's number as a probe; 0 if it wasn't one
+ * @param mayEject false while most upstreams fail: then this one isn't at fault
+ * @returns `health` itself if nothing has changed
  */
 export function toHealth(
   health: Health,
@@ -68,7 +71,7 @@ export function toHealth(
     case 'ejected':
       return result === 'success' ? toHealed(health.times, now) : health
     case 'probing':
-      // The first probe may be late, and succeed all the same.
+      // The first probe may be late, and still succeed.
       if (result === 'success') return toHealed(health.times, now)
       if (probe !== health.probe) return health
       // A probe without a result: the next call is the probe.
@@ -77,7 +80,7 @@ export function toHealth(
   }
 }
 
-/** How many ejections of a healthy upstream aren't forgotten. */
+/** How many of a healthy upstream's ejections aren't forgotten yet. */
 function toTimes({ times, since }: Health & { kind: 'healthy' }, now: number): number {
   return Math.max(0, times - Math.floor((now - since) / PARDON))
 }
@@ -90,12 +93,12 @@ function toEjected(times: number, now: number, rules: EjectionRules): Health {
   return { kind: 'ejected', until: now + toDuration(rules.ejectionTime, times, rules), times }
 }
 
-/** Doubled by each time after the first. */
+/** Doubles each time after the first. */
 function toDuration(base: number, times: number, { maxEjectionTime }: EjectionRules): number {
   return Math.min(maxEjectionTime, base * 2 ** (times - 1))
 }
 
-/** The health of one upstream. */
+/** One upstream's health. */
 export class Ejection {
   readonly #rules: EjectionRules
   #health: Health = HEALTHY
@@ -114,22 +117,25 @@ export class Ejection {
     return this.#health.kind === 'healthy'
   }
 
-  /** Whether it is healthy, and its last call was no failure. */
+  /** Whether it is healthy, and its last call didn't fail. */
   get isFlawless(): boolean {
     return this.#health.kind === 'healthy' && this.#health.failures === 0
   }
 
-  /** How often it was ejected. A call keeps the number of its beginning: it marks the calls of one life. */
+  /**
+   * How often it was ejected. A call keeps this number from its beginning: it identifies the calls between two
+   * ejections.
+   */
   get ejections(): number {
     return this.#ejections
   }
 
-  /** Whether the next call may be the probe: the upstream's time is over, or the call that probes is late. */
+  /** Whether the next call may be the probe, because the upstream's time is over, or the call that probes is late. */
   isDue(now: number): boolean {
     return this.#health.kind !== 'healthy' && now >= this.#health.until
   }
 
-  /** Whether no call has probed for a while, although one might have. */
+  /** Whether no call has probed for a while, although one could have. */
   isOverdue(now: number): boolean {
     return this.#health.kind !== 'healthy' && now >= this.#health.until + this.#rules.ejectionTime
   }
@@ -137,9 +143,9 @@ export class Ejection {
   /**
    * A call begins.
    *
-   * @param patience how long a probe may take until its response's header; the limit doubles from probe to probe.
-   *   Milliseconds
-   * @returns its number as a probe; 0: it is none
+   * @param patience how long a probe may take, in milliseconds, until its response's header section; the limit doubles
+   *   from probe to probe
+   * @returns its number as a probe; 0 if it isn't one
    */
   begin(now: number, patience: number): number {
     const health = this.#health
@@ -153,9 +159,10 @@ export class Ejection {
   /**
    * A call has ended.
    *
-   * @param probe what {@link begin} returned
-   * @param ejections the number at its beginning: what began before the last ejection tells nothing of the time after
-   * @param mayEject as of {@link toHealth}
+   * @param probe the return value of {@link begin}
+   * @param ejections the number when it began: a call that began before the last ejection says nothing about the time
+   *   after
+   * @param mayEject as in {@link toHealth}
    */
   record(result: CallResult, probe: number, ejections: number, now: number, mayEject = true): void {
     if (ejections !== this.#ejections) return
@@ -164,7 +171,7 @@ export class Ejection {
     this.#health = health
   }
 
-  /** Ejects a healthy upstream for another reason than failures in a row. */
+  /** Ejects a healthy upstream for a reason other than consecutive failures. */
   eject(now: number): void {
     if (this.#health.kind !== 'healthy') return
     this.#health = toEjected(toTimes(this.#health, now) + 1, now, this.#rules)

@@ -1,5 +1,5 @@
 /**
- * Pure: what a failed call tells of its upstream, and whether another upstream may get the request.
+ * Pure: what a failed call says about its upstream, and whether another upstream may get the request.
  *
  * @module
  */
@@ -31,20 +31,20 @@ import { isRepeatedMethod } from '../../request/idempotent-methods.ts'
 import { KeptIterable } from '../../request/kept-source.ts'
 import { isBlobLike } from '../../request/multipart.ts'
 
-/** No connection, a lost one, a reset stream, and no response in time. */
+/** No connection, a lost connection, a reset stream, and no response in time. */
 const FAILURES = [
   ...[ConnectError, ConnectTimeoutError, AlpnError, SocketError, StreamError],
   ...[HeadersTimeoutError, BodyTimeoutError, QueueTimeoutError, RequestTimeoutError],
   ...[ProxyConnectionError, SecureProxyConnectionError, Socks5ProxyError],
 ]
 
-/** Node's own errors before there is a connection, as dispatchers of undici report them. */
+/** Node's own errors before there is a connection, as undici's dispatchers report them. */
 const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 const OF_SOCKETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 
-/** Whether an error of a call is a failure of its upstream, and not of the caller or of the response's content. */
+/** Whether a call's error is a failure of its upstream, rather than of the caller or the response's content. */
 export function isUpstreamFailure(error: Error): boolean {
-  // The server has responded to the CONNECT: its status says what that means.
+  // The server has responded to the CONNECT: the status says what that means.
   if (error instanceof TunnelRefusedError) return false
   if (FAILURES.some((errorClass) => error instanceof errorClass)) return true
   return CONNECTING.has(Reflect.get(error, 'syscall')) || OF_SOCKETS.has(Reflect.get(error, 'code'))
@@ -58,8 +58,8 @@ export function toProcessed(error: Error): Processed {
 }
 
 /**
- * Whether an attempt has cost no server anything, and its caller hardly any time: no connection could be made, and that
- * was known at once.
+ * Whether an attempt has cost no server anything, and its caller hardly any time, because no connection could be
+ * opened, and that was known at once.
  */
 export function isForFree(error: Error): boolean {
   if (error instanceof ConnectTimeoutError) return false
@@ -67,7 +67,7 @@ export function isForFree(error: Error): boolean {
   return error instanceof ConnectError || CONNECTING.has(Reflect.get(error, 'syscall'))
 }
 
-/** undici's errors pass for ours by their marks, and have no such field. */
+/** undici's errors count as Dodici's because of their marks, but don't have this field. */
 function isProcessed(value: unknown): value is Processed {
   return value === 'no' || value === 'maybe' || value === 'yes'
 }
@@ -78,16 +78,16 @@ export function isSafeToRepeat({ method, idempotent, upgrade }: DispatchOptions)
   return idempotent ?? isRepeatedMethod(method)
 }
 
-/** Whether a body can be sent by a further call. A stream can't: the call that has failed has ended it. */
+/** Whether another call can send a body. A stream can't be sent again: the failed call has ended it. */
 export function isReplayableBody(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === 'function' || toBytes(body) !== null) return true
   if (body instanceof KeptIterable) return true
   return typeof body === 'object' && (isBlobLike(body) || isFormData(body) || isUrlSearchParams(body))
 }
 
-/** Whether another upstream may get the request after this error. No part of a response has come. */
+/** Whether another upstream may get the request after this error. No part of a response has arrived. */
 export function mayFailOver(options: DispatchOptions, error: Error, replaySafe: boolean): boolean {
-  // The time of the whole call is over.
+  // The time for the whole call is over.
   if (error instanceof RequestTimeoutError || !isUpstreamFailure(error)) return false
   if (!isReplayableBody(options.body)) return false
   return toProcessed(error) === 'no' || (replaySafe && isSafeToRepeat(options))

@@ -11,21 +11,21 @@ import type { CheckedResponse } from './health-check.ts'
 /** The status codes that matter here. */
 const OK = '0'
 const UNIMPLEMENTED = '12'
-/** Before each message: whether it is compressed, and its length. Bytes. */
+/** What precedes each message: whether it is compressed, and its length. In bytes. */
 const PREFIX = 5
-/** `service` of a HealthCheckRequest, a string: field 1, wire type 2. */
+/** A HealthCheckRequest's `service`, a string: field 1, wire type 2. */
 const SERVICE = 0x0a
-/** `status` of a HealthCheckResponse, a number: field 1, wire type 0; and its value for a server that serves. */
+/** A HealthCheckResponse's `status`, a number: field 1, wire type 0; and its value for a server that serves. */
 const STATUS = 0x08
 const SERVING = 1
 
-/** Longer names would need a longer length in front of them. Bytes. */
+/** Longer names, in bytes, would need a longer length before them. */
 export const MAX_SERVICE_LENGTH = 127
 
 /**
- * The request for the health of a service.
+ * The request for a service's health.
  *
- * @param service its full name, of {@link MAX_SERVICE_LENGTH} bytes at most; '': the whole server
+ * @param service its full name, at most {@link MAX_SERVICE_LENGTH} bytes; '': the whole server
  */
 export function toGrpcCheck(service: string): DispatchOptions {
   const name = Buffer.from(service)
@@ -40,7 +40,7 @@ export function toGrpcCheck(service: string): DispatchOptions {
   }
 }
 
-/** Whether a server says that it serves. One without a health service counts as one that does, as in gRPC clients. */
+/** Whether a server says that it serves. A server without a health service counts as serving, as in gRPC clients. */
 export function isServing({ statusCode, headers, trailers, body }: CheckedResponse): boolean {
   const status = trailers['grpc-status'] ?? headers['grpc-status']
   if (statusCode !== 200) return false

@@ -1,5 +1,5 @@
 /**
- * Requests that ask upstreams how they are.
+ * Requests that check whether upstreams are well.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Alarm, Clock } from '../../core/clock.ts'
 import { RequestAbortedError } from '../../errors/errors.ts'
 import type { Upstream } from './upstream.ts'
 
-/** What a response to a check has. */
+/** What a response to a check contains. */
 export interface CheckedResponse {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
@@ -29,28 +29,28 @@ export interface HealthCheckRules {
   readonly isGood: (response: CheckedResponse) => boolean
 }
 
-/** More of a body isn't looked at. Bytes. */
+/** How many bytes of a body are read. */
 const MAX_BODY = 1_024
-/** Checks in a row. */
+/** Consecutive failed checks. */
 const MAX_FAILURES = 2
-/** Checks of many clients should not come at once: an interval differs by a tenth. */
+/** Many clients should not check at once, so intervals vary by a tenth. */
 const JITTER = 0.1
 
-/** The checks of all upstreams of an UpstreamPool. */
+/** The checks of all upstreams in an UpstreamPool. */
 export class HealthChecks {
   readonly #rules: HealthCheckRules
   readonly #clock: Clock
   readonly #random: () => number
   readonly #checks = new Map<Upstream, UpstreamCheck>()
 
-  /** @param random gives a number from 0 to below 1 */
+  /** @param random returns a number from 0 to below 1 */
   constructor(rules: HealthCheckRules, clock: Clock, random: () => number) {
     this.#rules = rules
     this.#clock = clock
     this.#random = random
   }
 
-  /** Checks an upstream from now on, at once for the first time. */
+  /** Checks an upstream from now on, for the first time at once. */
   add(upstream: Upstream): void {
     this.#checks.set(upstream, new UpstreamCheck(upstream, this.#rules, this.#clock, this.#random))
   }
@@ -66,17 +66,17 @@ export class HealthChecks {
   }
 }
 
-/** The checks of one upstream, one after the other. */
+/** One upstream's checks, one after the other. */
 class UpstreamCheck {
   readonly #upstream: Upstream
   readonly #rules: HealthCheckRules
   readonly #clock: Clock
   readonly #random: () => number
-  /** Failures in a row while the upstream is healthy. */
+  /** Consecutive failures while the upstream is healthy. */
   #failures = 0
-  /** Until the next check; null while one runs, or when no further one is wanted. */
+  /** Fires at the next check; null while one is running, or if no more are wanted. */
   #alarm: Alarm | null = null
-  /** The check that runs; null: none does. */
+  /** The check that is running; null if none is. */
   #running: CheckHandler | null = null
   #isStopped = false
 
@@ -105,7 +105,7 @@ class UpstreamCheck {
     const { ejection } = this.#upstream
     const { timeout, request, isGood } = this.#rules
     const probe = ejection.begin(this.#clock.now(), timeout)
-    // Its ejection isn't over.
+    // Its ejection isn't over yet.
     if (probe === 0 && !ejection.isHealthy) {
       this.#waitForNext()
       return
@@ -118,7 +118,7 @@ class UpstreamCheck {
     try {
       this.#upstream.dispatch(request, handler)
     } catch {
-      // The upstream's dispatcher is closed, for example: the check has failed, as any other that gets no response.
+      // The upstream's dispatcher is closed, for example: the check has failed, like any other without a response.
       handler.settle(false)
     }
   }
@@ -138,7 +138,7 @@ class UpstreamCheck {
     this.#waitForNext()
   }
 
-  /** The next check of an ejected upstream comes as soon as its time is over. */
+  /** The next check of an ejected upstream runs as soon as its time is over. */
   #waitForNext(): void {
     const { health } = this.#upstream.ejection
     const interval = this.#rules.interval * (1 + JITTER * (2 * this.#random() - 1))
@@ -147,7 +147,7 @@ class UpstreamCheck {
   }
 }
 
-/** The handler of one check. */
+/** One check's handler. */
 class CheckHandler implements DispatchHandler {
   readonly #isGood: (response: CheckedResponse) => boolean
   readonly #onEnd: (isWell: boolean) => void
@@ -187,7 +187,7 @@ class CheckHandler implements DispatchHandler {
 
   onRequestStart(controller: DispatchController): void {
     this.#controller = controller
-    // A dispatcher of the caller's may begin a request late.
+    // A caller's dispatcher may begin a request late.
     if (this.#isOver) controller.abort(new RequestAbortedError())
   }
 
@@ -207,7 +207,7 @@ class CheckHandler implements DispatchHandler {
     if (this.#isOver) return
     const body = Buffer.concat(this.#pieces)
     let isWell = false
-    // A function of the caller's may throw: its error goes on, and so do the checks.
+    // A caller's function may throw: its error propagates, and the checks continue.
     try {
       isWell = this.#isGood({ statusCode: this.#statusCode, headers: this.#headers, trailers, body })
     } finally {

@@ -1,5 +1,5 @@
 /**
- * One request, and a second attempt of it when the first is late.
+ * One request, and a second attempt at it if the first is late.
  *
  * @module
  */
@@ -18,54 +18,56 @@ import { toRemaining, UpstreamCall } from './upstream-call.ts'
 import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
 
-/** The reason with which the attempt is aborted that has lost. */
+/** The reason for aborting the attempt that has lost. */
 const LOST = 'Another upstream responded first'
 
-/** Whether a second attempt of a request may be made while the first one runs: its body can be read by both at once. */
+/**
+ * Whether a second attempt at a request may begin while the first one runs: both must be able to read its body at once.
+ */
 export function mayHedge(options: DispatchOptions): boolean {
   return isSafeToRepeat(options) && isReplayableBody(options.body)
 }
 
 /**
- * Stands between the caller's handler and one or two calls, its attempts. The first that hears of a response wins, and
- * the caller's handler hears of that one alone; the other is aborted. Each attempt counts for its upstream as any other
- * call does.
+ * Stands between the caller's handler and one or two calls, its attempts. The first one with a response wins, and the
+ * caller's handler sees only that one; the other one is aborted. Each attempt counts for its upstream like any other
+ * call.
  *
  * While one attempt runs, a failure of the other one fails nothing. The second attempt is the call's only repetition:
- * neither of them goes to a further upstream.
+ * neither of them goes to another upstream.
  *
- * It is the async context in which it was dispatched: the second attempt is made in it.
+ * It is the async context in which it was dispatched: the second attempt begins in that context.
  */
 export class HedgedCall extends CallerContext implements ControlledUpstreamCall, Timed {
   deadline = Number.POSITIVE_INFINITY
   listIndex = -1
   readonly handler: DispatchHandler
-  /** What the caller's handler gets. */
+  /** The controller that the caller's handler gets. */
   readonly #controller = new UpstreamController(this)
   readonly #owner: UpstreamCallOwner
   readonly #deadlines: Deadlines
   readonly #startedAt: number
   readonly #delay: number
   readonly #first: Attempt
-  /** Null until the first is late. */
+  /** Null unless the first is late. */
   #second: Attempt | null = null
-  /** The attempt that the handler hears of; null until one has begun to hear of a response. */
+  /** The attempt that the handler sees; null until one has begun to receive a response. */
   #winner: Attempt | null = null
-  /** The attempt that what the caller wants of the call concerns; null: none that is left has begun. */
+  /** The attempt to which the caller's controller applies; null if no remaining attempt has begun. */
   #followed: Attempt | null = null
-  /** How the attempt has ended that isn't reported, if a server may have acted on it; null otherwise. */
+  /** The error of the attempt that isn't reported, if a server may have acted on it; null otherwise. */
   #failure: Error | null = null
-  /** Streams of the attempt that isn't reported. */
+  /** The number of streams that the unreported attempt had. */
   #streams = 0
   #options: DispatchOptions
   #hasStarted = false
   #isSettled = false
-  /** Attempts whose upstreams haven't done with them. */
+  /** How many attempts haven't been settled by their upstreams yet. */
   #running = 1
 
   /**
-   * @param deadlines of all hedged calls
-   * @param delay after which the first attempt is late; milliseconds
+   * @param deadlines the deadlines of all hedged calls
+   * @param delay after how many milliseconds the first attempt is late
    */
   constructor(
     owner: UpstreamCallOwner,
@@ -92,7 +94,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     return this.#streams
   }
 
-  /** The attempt that is left hasn't begun: it is aborted as soon as it does. */
+  /** The remaining attempt hasn't begun: it is aborted as soon as it does. */
   onAbort(reason: Error): void {
     this.#first.isOver = true
     if (this.#second !== null) this.#second.isOver = true
@@ -104,7 +106,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     this.#controller.abort(toError(thrown))
   }
 
-  /** Whether an attempt that fails may go to a further upstream. */
+  /** Whether a failed attempt may go to another upstream. */
   get mayFailOver(): boolean {
     return this.#second === null && this.#owner.mayRetry
   }
@@ -115,7 +117,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     return this.#first.call.start()
   }
 
-  /** Whether a call is that of the first attempt, and the second has responded before it. */
+  /** Whether a call belongs to the first attempt, and the second has responded before it. */
   hasLost(call: UpstreamCall): boolean {
     return call === this.#first.call && this.#winner !== null && this.#winner === this.#second
   }
@@ -134,13 +136,13 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
   #hedge(): void {
     const { upstreams, budget, mayRetry, requestTimeout } = this.#owner
     const { upstream, isFirst } = this.#first.call
-    // One whose upstream has failed was sent again already.
+    // A call whose upstream has failed was already sent again.
     if (upstream === null || !isFirst || !mayRetry || this.#controller.aborted) return
     const now = upstreams.now()
     const options = toRemaining(this.#options, requestTimeout, now - this.#startedAt)
     if (options === null) return
     const next = upstreams.choose(options, [upstream], now)
-    // One that is left out, or of another priority, is for a request that has failed. This one hasn't.
+    // An upstream that is left out, or has another priority, is only for a request that has failed. This one hasn't.
     if (next === null || next.priority !== upstream.priority || next.isLeftOut(now)) return
     if (!budget.spend(now)) return
     next.hedges++
@@ -154,15 +156,17 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     second.call.startAt(next, now)
   }
 
-  /** An attempt has begun. A dispatcher of undici tells of it when it has a connection: the second may be the first. */
+  /**
+   * An attempt has begun. undici's dispatchers report that when they have a connection, so the second may be the first.
+   */
   onAttemptStart(attempt: Attempt, controller: DispatchController): void {
     if (this.#isSettled || attempt.isOver) controller.abort(new RequestAbortedError(LOST))
     else if (this.#followed === null) this.#follow(attempt)
   }
 
   /**
-   * What the caller wants of the call concerns this attempt from now on; the handler gets the controller, unless it has
-   * it. A no-op if the attempt hasn't begun.
+   * From now on, the caller's controller applies to this attempt; the handler gets the controller if it doesn't have it
+   * yet. Does nothing if the attempt hasn't begun.
    */
   #follow(attempt: Attempt): void {
     const { controller, context } = attempt
@@ -177,7 +181,11 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     }
   }
 
-  /** An attempt hears of a response. @returns the controller for the handler; null: the handler hears nothing of it */
+  /**
+   * An attempt receives a response.
+   *
+   * @returns the controller for the handler; null: the handler isn't told about it
+   */
   toWinner(attempt: Attempt): DispatchController | null {
     if (this.#winner === null && !this.#isSettled) this.#win(attempt)
     // What the loser's end has called may have ended the call.
@@ -198,7 +206,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
   #cancel(loser: Attempt): void {
     if (!loser.isRunning) return
     if (loser === this.#first) {
-      // It took as long at least. Without it, what is usual would become shorter with each second attempt that wins.
+      // It took at least as long. Without it, the usual latency would shrink with each second attempt that wins.
       const now = this.#owner.upstreams.now()
       this.#owner.upstreams.recordLatency(now - this.#startedAt, now)
     }
@@ -215,7 +223,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     attempt.isOver = true
     const other = attempt === this.#first ? this.#second : this.#first
     if (this.#winner === null && other?.isRunning === true) {
-      // The time of the whole call is over, or the caller has given it up.
+      // The time for the whole call is over, or the caller has cancelled it.
       if (!this.#controller.aborted && !(error instanceof RequestTimeoutError)) {
         this.#outlive(error, other)
         return
@@ -242,7 +250,7 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     this.#follow(other)
   }
 
-  /** An attempt has ended that isn't reported. */
+  /** An unreported attempt has ended. */
   #note(error: Error): void {
     if (error instanceof DodiciError) this.#streams += error.attempts
     if (toProcessed(error) !== 'no') this.#failure ??= error
@@ -253,11 +261,11 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
     if (this.#settle()) this.handler.onResponseEnd?.(this.#controller, trailers)
   }
 
-  /** The upstream of an attempt has done with it. The dispatchers stay open until that is so of both. */
+  /** An attempt's upstream has settled it. The dispatchers stay open until both attempts are settled. */
   onAttemptSettled(): void {
     this.#running--
     if (this.#running > 0) return
-    // It may have ended without a word: the request is bad, or there is no upstream.
+    // It may have ended without an event: the request is invalid, or there is no upstream.
     this.#deadlines.delete(this)
     this.#owner.onCallSettled()
   }
@@ -270,21 +278,21 @@ export class HedgedCall extends CallerContext implements ControlledUpstreamCall,
   }
 }
 
-/** One attempt, and the handler of its call. */
+/** One attempt, and its call's handler. */
 class Attempt implements DispatchHandler {
   readonly call: UpstreamCall
   /** Null until it has begun. */
   controller: DispatchController | null = null
-  /** What its dispatcher gives the handler with the controller. */
+  /** What its dispatcher passes to the handler with the controller. */
   context: unknown = null
-  /** It has failed, has ended, or has lost. */
+  /** Whether it has failed, ended, or lost. */
   isOver = false
   readonly #hedged: HedgedCall
 
   constructor(hedged: HedgedCall, owner: UpstreamCallOwner, options: DispatchOptions, isFirst: boolean) {
     this.#hedged = hedged
     const { onBodySent, onRequestSent } = hedged.handler
-    // Of the two uploads the handler hears of the first one.
+    // The handler is told about the first of the two uploads.
     const hearsOfBody = isFirst && (onBodySent !== undefined || onRequestSent !== undefined)
     this.call = new (hearsOfBody ? SendingAttemptCall : AttemptCall)(hedged, owner, options, this)
   }
@@ -323,7 +331,7 @@ class Attempt implements DispatchHandler {
     if (this.#hedged.toWinner(this) !== null) this.#hedged.onAttemptEnd(this, trailers)
   }
 
-  /** No request for a tunnel is hedged: the dispatcher of a caller's `factory` has made one unasked. */
+  /** Requests for tunnels aren't hedged, so a dispatcher from a caller's `factory` has opened one unasked. */
   onRequestUpgrade(_controller: DispatchController, _status: number, _fields: object, socket: Duplex): void {
     socket.destroy()
     this.onResponseError(
@@ -337,7 +345,7 @@ class Attempt implements DispatchHandler {
   }
 }
 
-/** The call of one attempt. */
+/** One attempt's call. */
 class AttemptCall extends UpstreamCall {
   readonly #hedged: HedgedCall
 
@@ -355,8 +363,8 @@ class AttemptCall extends UpstreamCall {
   }
 
   /**
-   * An attempt that has lost would have taken longer. Of what was late once, as much again is a fair guess: for a
-   * Pareto tail of index 2 it is the mean. Without it, an upstream that is always slow would look no worse than late.
+   * An attempt that has lost would have taken longer. As much again is a fair guess for what was late once: for a
+   * Pareto tail of index 2, it is the mean. Without it, an upstream that is always slow would look no worse than late.
    */
   protected override toWholeTime(elapsed: number): number {
     return this.#hedged.hasLost(this) ? 2 * elapsed : elapsed
@@ -367,7 +375,7 @@ class AttemptCall extends UpstreamCall {
   }
 }
 
-/** One whose handler hears of the request's body, too. */
+/** A call whose handler is told about the request's body, too. */
 class SendingAttemptCall extends AttemptCall {
   readonly #hedged: HedgedCall
   readonly #attempt: Attempt

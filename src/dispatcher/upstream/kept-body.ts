@@ -1,5 +1,5 @@
 /**
- * Bodies that can be read once, for requests that may go to several upstreams.
+ * Bodies that can be read only once, for requests that may go to several upstreams.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { KeptIterable } from '../../request/kept-source.ts'
 import { isReplayableBody } from './failure.ts'
 
 /**
- * The body of a request in a form that each upstream can read: of an iterable whose `content-length` is known, and
- * isn't above `limit` bytes. Null for any other body.
+ * The request's body in a form that each upstream can read, if it is an iterable with a known `content-length` of at
+ * most `limit` bytes. Null for any other body.
  */
 export function toKeptIterable({ body, headers }: DispatchOptions, limit: number): KeptIterable | null {
   if (isReplayableBody(body) || !isIterable(body) || body instanceof Readable || isReadableStream(body))
@@ -27,7 +27,7 @@ function isIterable(body: unknown): body is object & (AsyncIterable<unknown> | I
   )
 }
 
-/** The value of the field, unchecked: the upstream's dispatcher checks all fields. Undefined when there is none. */
+/** The field's value, unchecked: the upstream's dispatcher checks all fields. Undefined if there is none. */
 function findContentLength(headers: unknown): unknown {
   if (typeof headers !== 'object' || headers === null) return undefined
   if (Array.isArray(headers) && !Array.isArray(headers[0])) {

@@ -4,23 +4,24 @@
  * @module
  */
 
-/** One sample counts for a 20th at least: a change shows after some 20 responses, however fast they come. */
+/** One sample counts for at least a 20th: a change shows after some 20 responses, however quickly they arrive. */
 const MAX_SAMPLES = 20
 
 /**
- * An exponentially weighted moving average. Without samples it falls, so that an upstream that was slow is tried again.
+ * An exponentially weighted moving average. It falls while there are no samples, so that an upstream that was slow is
+ * tried again.
  *
  * All times are in milliseconds.
  */
 export class LatencyAverage {
   readonly #window: number
-  /** The average at the time of the last sample; -1: there was none. */
+  /** The average at the time of the last sample; -1 if there was none. */
   #average = -1
   #sampledAt = 0
   /** Samples so far, up to {@link MAX_SAMPLES}. */
   #samples = 0
 
-  /** @param window after which a sample counts for 1/e; above 0 */
+  /** @param window after how long a sample counts for 1/e; above 0 */
   constructor(window: number) {
     this.#window = window
   }
@@ -30,7 +31,7 @@ export class LatencyAverage {
     return this.#average >= 0
   }
 
-  /** The average at a time; 0 when there was no sample. */
+  /** The average at a time; 0 if there was no sample. */
   at(now: number): number {
     return this.isMeasured ? this.#average * this.#toShare(now) : 0
   }
@@ -43,7 +44,7 @@ export class LatencyAverage {
     this.#sampledAt = now
   }
 
-  /** A call took at least so long, and its end isn't known, or is a failure: that can raise the average alone. */
+  /** A call took at least this long, and its end isn't known, or is a failure: that can only raise the average. */
   recordAtLeast(latency: number, now: number): void {
     if (latency > this.at(now)) this.record(latency, now)
   }
@@ -54,7 +55,7 @@ export class LatencyAverage {
     this.#samples = 0
   }
 
-  /** How much of the average is left at a time. */
+  /** How much of the average remains at a time. */
   #toShare(now: number): number {
     return Math.exp(-Math.max(0, now - this.#sampledAt) / this.#window)
   }

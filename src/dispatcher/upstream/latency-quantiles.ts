@@ -1,17 +1,17 @@
 /**
- * What is a usual latency, over all upstreams.
+ * Which latencies are usual, over all upstreams.
  *
  * @module
  */
 
-/** Each bucket reaches to 1.19 times the one before. */
+/** Each bucket extends to 1.19 times the previous one. */
 const STEPS_PER_DOUBLING = 4
 /** From 1/16 millisecond to 9 hours. */
 const LOWEST = -4
 const BUCKETS = 30 * STEPS_PER_DOUBLING
 
 /**
- * Counts of the latencies of the last one to two windows, by size. What is older is forgotten.
+ * Counts the latencies of the last one to two windows, by size. Older ones are forgotten.
  *
  * All times are in milliseconds.
  */
@@ -21,7 +21,7 @@ export class LatencyQuantiles {
   #former = new Uint32Array(BUCKETS)
   #presentTotal = 0
   #formerTotal = 0
-  /** When the present window began. */
+  /** When the current window began. */
   #beganAt: number
 
   /** @param window above 0 */
@@ -45,10 +45,10 @@ export class LatencyQuantiles {
   }
 
   /**
-   * The latency that a share of all latencies doesn't exceed, rounded up by at most 19 %.
+   * The latency that a fraction of all latencies doesn't exceed, rounded up by at most 19 %.
    *
    * @param share above 0, up to 1: 0.95, for example
-   * @returns 0 when there are no latencies
+   * @returns 0 if there are no latencies
    */
   at(share: number, now: number): number {
     const total = this.count(now)
@@ -64,7 +64,7 @@ export class LatencyQuantiles {
     return (this.#present[bucket] ?? 0) + (this.#former[bucket] ?? 0)
   }
 
-  /** The present window becomes the former one, unless it is too old for that. */
+  /** The current window becomes the previous one, unless it is too old for that. */
   #turn(now: number): void {
     const former = this.#former
     this.#former = this.#present

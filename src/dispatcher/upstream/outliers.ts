@@ -4,25 +4,25 @@
  * @module
  */
 
-/** The calls of one upstream within an interval. */
+/** One upstream's calls within an interval. */
 export interface CallCounts {
   readonly successes: number
   readonly failures: number
 }
 
-/** Envoy's numbers: how many calls tell something of an upstream, and how many such upstreams make a comparison. */
+/** Envoy's numbers: how many calls an upstream needs to be judged, and how many such upstreams a comparison needs. */
 const MIN_CALLS = 100
 const MIN_UPSTREAMS = 5
-/** So many standard deviations below the mean is far. Envoy's number. */
+/** How many standard deviations below the mean are far. Envoy's number. */
 const DEVIATIONS = 1.9
-/** So much below the mean is far: among upstreams that hardly ever fail, a single failure is many deviations. */
+/** How much below the mean is far: among upstreams that hardly ever fail, a single failure is many deviations. */
 const MIN_GAP = 0.05
 
 /**
- * The rule of Envoy's outlier detection by success rate, for upstreams that are used.
+ * The rule of Envoy's outlier detection by success rate, applied to upstreams that are used.
  *
- * @param counts of each upstream
- * @returns the success rate below which an upstream with enough calls is an outlier; 0: there is none
+ * @param counts each upstream's counts
+ * @returns the success rate below which an upstream with enough calls is an outlier; 0 if there is none
  */
 export function toOutlierThreshold(counts: readonly CallCounts[]): number {
   const rates = counts.filter(hasEnoughCalls).map(toSuccessRate)
@@ -32,7 +32,7 @@ export function toOutlierThreshold(counts: readonly CallCounts[]): number {
   return Math.max(0, mean - Math.max(MIN_GAP, DEVIATIONS * Math.sqrt(variance)))
 }
 
-/** @param threshold of {@link toOutlierThreshold} */
+/** @param threshold the result of {@link toOutlierThreshold} */
 export function isOutlier(counts: CallCounts, threshold: number): boolean {
   return hasEnoughCalls(counts) && toSuccessRate(counts) < threshold
 }

@@ -1,5 +1,5 @@
 /**
- * Requests that follow redirects of upstreams to other origins.
+ * Requests that follow upstreams' redirects to other origins.
  *
  * @module
  */
@@ -12,38 +12,38 @@ import { toFollowedHeaders } from '../../request/redirect-mark.ts'
 
 /** A redirect that a request follows. */
 export interface FollowedRedirect {
-  /** The `URL.origin` that the first request named: a redirect back leads to an upstream. Null: it named none. */
+  /** The `URL.origin` that the first request named: a redirect back leads to an upstream. Null if it named none. */
   readonly home: string | null
 }
 
 /**
- * Knows of a request which redirect it follows, and never guesses: what one caller's response says must not lead
- * another caller's request away. There are two signs.
+ * Knows which redirect a request follows, and never guesses: one caller's response must not lead another caller's
+ * request away. There are two signs.
  *
- * - Dodici's `fetch` marks such a request with the header section of the redirect.
- * - A handler dispatches itself while it is told that the redirect's response has ended: so do the redirect
- *   interceptors of undici 7 and 8.
+ * - Dodici's `fetch` marks such a request with the redirect's header section.
+ * - A handler dispatches the request itself while it is told that the redirect's response has ended: undici 7's and 8's
+ *   redirect interceptors do that.
  */
 export class Redirects {
   readonly #isUpstream: (origin: string) => boolean
-  /** By the header section, which the caller alone has got. */
+  /** By the header section, which only the caller has got. */
   readonly #redirects = new WeakMap<IncomingHttpHeaders, FollowedRedirect>()
-  /** Which handler is told of the end of which redirect just now; null: none is. */
+  /** Which handler is just being told about the end of which redirect; null if none is. */
   #ending: { readonly handler: DispatchHandler; readonly redirect: FollowedRedirect } | null = null
-  /** There was a redirect: before that, a request costs nothing here. */
+  /** Whether there has been a redirect: until then, a request costs nothing here. */
   #wereAny = false
 
-  /** @param isUpstream whether a `URL.origin` is one of an upstream: a redirect to it leads to any upstream */
+  /** @param isUpstream whether a `URL.origin` belongs to an upstream: a redirect to it leads to any upstream */
   constructor(isUpstream: (origin: string) => boolean) {
     this.#isUpstream = isUpstream
   }
 
-  /** A response with a status of 3xx has come for a request that an upstream got. */
+  /** A response with a 3xx status has arrived for a request that an upstream got. */
   record(options: DispatchOptions, headers: IncomingHttpHeaders): void {
     this.#record(headers, { home: toOriginText(options) })
   }
 
-  /** The redirect by which a request leaves; null: it is for an upstream. */
+  /** The redirect with which a request leaves; null if it is for an upstream. */
   find(options: DispatchOptions, handler: DispatchHandler): FollowedRedirect | null {
     if (!this.#wereAny) return null
     const redirect = this.#toFollowed(options, handler)
@@ -55,7 +55,7 @@ export class Redirects {
   /**
    * Tells a handler that a response has ended.
    *
-   * @param headers of that response
+   * @param headers that response's headers
    * @param handler the one that was dispatched
    */
   tellEnd(headers: IncomingHttpHeaders, handler: DispatchHandler, tell: () => void): void {
@@ -73,7 +73,7 @@ export class Redirects {
     }
   }
 
-  /** The handler of a request that leaves: its response may be a redirect, too. */
+  /** The handler for a request that leaves, because its response may be a redirect, too. */
   watch(handler: DispatchHandler, redirect: FollowedRedirect): DispatchHandler {
     return new LeavingHandler(handler, this, (headers) => this.#record(headers, redirect))
   }
@@ -95,7 +95,7 @@ export class Redirects {
 class LeavingHandler extends ForwardingHandler {
   readonly #redirects: Redirects
   readonly #record: (headers: IncomingHttpHeaders) => void
-  /** Of the response, if it is a redirect. */
+  /** The response's headers, if it is a redirect. */
   #headers: IncomingHttpHeaders | null = null
 
   constructor(
@@ -123,12 +123,12 @@ class LeavingHandler extends ForwardingHandler {
   }
 }
 
-/** Whether a status is of the class Redirection (RFC 9110 §15.4): the response may lead elsewhere. */
+/** Whether a status is in the class Redirection (RFC 9110 §15.4): the response may lead elsewhere. */
 export function isRedirection(statusCode: number): boolean {
   return statusCode >= 300 && statusCode <= 399
 }
 
-/** The `URL.origin` that a request names; null: none. */
+/** The `URL.origin` that a request names; null if it names none. */
 function toOriginText({ origin }: DispatchOptions): string | null {
   if (typeof origin === 'string') return URL.canParse(origin) ? new URL(origin).origin : null
   return origin === undefined || origin === null ? null : origin.origin

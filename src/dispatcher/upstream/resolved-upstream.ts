@@ -1,5 +1,5 @@
 /**
- * Upstreams as their caller, or a source, has named them: checked and complete.
+ * Upstreams as their caller or a source has named them, checked and complete.
  *
  * @module
  */
@@ -10,25 +10,25 @@ import type { Origin } from '../../options/options.ts'
 
 /** One upstream. */
 export interface ResolvedUpstream {
-  /** Its origin, with `#` and the address if it has one: no other upstream has this name. */
+  /** Its origin, followed by `#` and its address if it has one: no other upstream has this name. */
   readonly name: string
   readonly origin: Origin
   readonly weight: number
   readonly priority: number
-  /** The options that its caller gave for it alone. */
+  /** The options that its caller gave only for it. */
   readonly own: object
-  /** The common ones, and its own. */
+  /** The common options, and its own. */
   readonly pool: PoolOptions
 }
 
-/** An answer of a source. */
+/** A source's answer. */
 export interface ResolvedAnswer {
   readonly upstreams: readonly ResolvedUpstream[]
   /** What is wrong with each entry that can't be an upstream: the others serve without it. */
   readonly unusable: readonly Error[]
-  /** Milliseconds; null: it doesn't say. */
+  /** In milliseconds; null if it doesn't say. */
   readonly ttl: number | null
 }
 
-/** What the functions of sources get, beside the signal and `report`. */
+/** What sources' functions get, in addition to the signal and `report`. */
 export type DiscoveryContext = Pick<UpstreamResolverContext, 'lookup' | 'family'>

@@ -1,5 +1,5 @@
 /**
- * Pure: what the status of a response tells of its upstream.
+ * Pure: what a response's status says about its upstream.
  *
  * @module
  */
@@ -12,8 +12,8 @@ export const TOO_MANY_REQUESTS = 429
 const UNAVAILABLE = 503
 
 /**
- * The HTTP statuses that stand for gRPC's, by their numbers, as Envoy has them. Those that aren't here tell of the
- * request, and nothing of the upstream.
+ * The HTTP statuses that correspond to gRPC's, by number, as in Envoy. Those that are missing say something about the
+ * request, and nothing about the upstream.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/statuscodes.md
  */
@@ -27,23 +27,26 @@ const OF_GRPC: ReadonlyMap<string, number> = new Map([
   ['15', 500], // DATA_LOSS
 ])
 
-/** The HTTP status for a gRPC status among header or trailer fields; null: there is none that tells of an upstream. */
+/**
+ * The HTTP status that corresponds to a gRPC status in header or trailer fields; null if none says something about an
+ * upstream.
+ */
 export function toGrpcStatus(fields: IncomingHttpHeaders): number | null {
   const status = fields['grpc-status']
   return typeof status === 'string' ? (OF_GRPC.get(status) ?? null) : null
 }
 
 /**
- * How long an upstream asks for no calls: the `retry-after` of a 429 or a 503 (RFC 9110 §10.2.3).
+ * How long an upstream asks for no calls: the `retry-after` in a 429 or 503 (RFC 9110 §10.2.3).
  *
- * @returns milliseconds; null: it doesn't ask for that
+ * @returns in milliseconds; null if it doesn't ask for that
  */
 export function toOverload(status: number, fields: IncomingHttpHeaders): number | null {
   if (status !== TOO_MANY_REQUESTS && status !== UNAVAILABLE) return null
   const value = fields['retry-after']
   if (typeof value !== 'string') return null
   if (/^\d+$/.test(value)) return Number(value) * 1_000
-  // The server's own clock, where it shows it: ours may differ.
+  // Relative to the server's own clock, if it shows it: ours may differ.
   const delay = Date.parse(value) - (typeof fields.date === 'string' ? Date.parse(fields.date) : Date.now())
   return delay > 0 ? delay : null
 }

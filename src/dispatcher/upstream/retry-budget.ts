@@ -1,36 +1,36 @@
 /**
- * How many requests may be sent beyond one a call.
+ * How many requests may be sent in addition to one per call.
  *
  * @module
  */
 
-/** What retries may cost. */
+/** How much retries may cost. */
 export interface RetryBudgetRules {
-  /** Of the calls of the last ten seconds. Percent. */
+  /** As a percentage of the calls in the last ten seconds. */
   readonly percent: number
-  /** So many a second are allowed however few calls there are. */
+  /** How many per second are allowed, however few calls there are. */
   readonly minPerSecond: number
 }
 
-/** The budget counts the last ten seconds, in slots of a second. Milliseconds. */
+/** The budget counts the last ten seconds, in slots of one second. In milliseconds. */
 const SLOT = 1_000
 const SLOTS = 10
 
 /**
- * One budget for retries of all kinds. A server that is slow, or fails, gets a bounded number of requests more, however
- * many calls fail.
+ * One budget for retries of all kinds. A server that is slow or fails gets a bounded number of additional requests,
+ * however many calls fail.
  *
  * @see https://finagle.github.io/blog/2016/02/08/retry-budgets
  */
 export class RetryBudget {
   readonly #rules: RetryBudgetRules
-  /** Of each slot. */
+  /** The counts for each slot. */
   readonly #calls = new Uint32Array(SLOTS)
   readonly #spent = new Uint32Array(SLOTS)
-  /** Over all slots. */
+  /** The totals of all slots. */
   #allCalls = 0
   #allSpent = 0
-  /** The number of the present slot since the clock began. */
+  /** The number of the current slot since the clock began. */
   #slot = 0
 
   constructor(rules: RetryBudgetRules) {
@@ -44,7 +44,11 @@ export class RetryBudget {
     this.#allCalls++
   }
 
-  /** A retry is wanted. @returns whether it is allowed: then it is spent */
+  /**
+   * A retry is wanted.
+   *
+   * @returns whether it is allowed: then it is spent
+   */
   spend(now: number): boolean {
     const index = this.#moveTo(now)
     const { percent, minPerSecond } = this.#rules
@@ -55,7 +59,11 @@ export class RetryBudget {
     return true
   }
 
-  /** Empties the slots that have become too old. @returns the index of the present one */
+  /**
+   * Empties the slots that have become too old.
+   *
+   * @returns the index of the current one
+   */
   #moveTo(now: number): number {
     const slot = Math.floor(now / SLOT)
     for (let i = Math.max(this.#slot + 1, slot - SLOTS + 1); i <= slot; i++) {

@@ -5,8 +5,8 @@
  */
 
 /**
- * Counts that fall with time, so that what was is forgotten. An upstream that isn't known, or isn't used, is taken for
- * one that is well.
+ * Counts that decay with time, so that the past is forgotten. An upstream that isn't known, or isn't used, is assumed
+ * to be well.
  *
  * All times are in milliseconds.
  */
@@ -16,7 +16,7 @@ export class SuccessRate {
   #failures = 0
   #countedAt = 0
 
-  /** @param window after which a call counts for 1/e; above 0 */
+  /** @param window after how long a call counts for 1/e; above 0 */
   constructor(window: number) {
     this.#window = window
   }
@@ -36,7 +36,7 @@ export class SuccessRate {
     return successes / (successes + this.#failures * left)
   }
 
-  /** Forgets all. */
+  /** Forgets everything. */
   reset(): void {
     this.#successes = 0
     this.#failures = 0

@@ -23,109 +23,109 @@ import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
 import type { UpstreamSet } from './upstream-set.ts'
 
-/** No response has come. */
+/** No response has arrived. */
 const UNHEARD = -1
 
 /** Where calls wait. */
 export interface CallWaitingRoom {
-  /** @throws the error of the call when there is no point in waiting */
+  /** @throws the call's error if there is no point in waiting */
   wait(call: UpstreamCall, options: DispatchOptions): void
   /** The call has ended. */
   unwait(call: UpstreamCall): void
 }
 
-/** Learns of the redirects of upstreams. */
+/** Learns about upstreams' redirects. */
 export interface CallRedirects {
   record(options: DispatchOptions, headers: IncomingHttpHeaders): void
   /** Tells a handler that the response with these headers has ended: it may follow the redirect at once. */
   tellEnd(headers: IncomingHttpHeaders, handler: DispatchHandler, tell: () => void): void
 }
 
-/** What a call asks of its UpstreamPool. */
+/** What a call needs from its UpstreamPool. */
 export interface UpstreamCallOwner {
   readonly upstreams: UpstreamSet
-  /** Of the retries of all calls. */
+  /** The budget for all calls' retries. */
   readonly budget: RetryBudget
-  /** Where calls wait until an upstream is known; null: all were named by the caller. */
+  /** Where calls wait until an upstream is known; null if the caller named all of them. */
   readonly discoveries: CallWaitingRoom | null
   /** Where redirects lead; null: to upstreams. */
   readonly redirects: CallRedirects | null
   /**
-   * How often Pools have sent calls again that a server may have acted on, this call or others. Null: that isn't known,
-   * since the dispatchers are the caller's.
+   * How often Pools have resent calls that a server may have acted on, this call or others. Null if that isn't known,
+   * because the dispatchers are the caller's.
    */
   repeats: number | null
-  /** Statuses that count as failures of an upstream. */
+  /** Statuses that count as an upstream's failure. */
   readonly failureStatuses: ReadonlySet<number>
-  /** To how many further upstreams a failed request may be sent. */
+  /** How many other upstreams a failed request may be sent to. */
   readonly maxRetries: number
-  /** The longest time for which an upstream is obeyed that asks for no calls. Milliseconds. */
+  /** The longest time for which an upstream that asks for no calls is obeyed, in milliseconds. */
   readonly maxOverload: number
-  /** Whether a request that an upstream may have acted on may be sent to another one, where that does no harm. */
+  /** Whether a request that an upstream may have acted on may be sent to another one, if that does no harm. */
   readonly replaySafe: boolean
-  /** The limit of a request that sets none itself; 0: none. Milliseconds. */
+  /** The limit for a request that sets none itself, in milliseconds; 0: none. */
   readonly requestTimeout: number
-  /** How much of a body that can be read once may be kept for further upstreams. Bytes. */
+  /** How many bytes of a body that can be read only once may be kept for other upstreams. */
   readonly maxReplayBuffer: number
-  /** Whether calls may be sent to further upstreams: the UpstreamPool isn't destroyed. */
+  /** Whether calls may be sent to other upstreams, because the UpstreamPool isn't destroyed. */
   readonly mayRetry: boolean
   /** A call has ended. Called once for each. */
   onCallSettled(): void
 }
 
 /**
- * - `waiting`: no part of a response has come
+ * - `waiting`: no part of a response has arrived
  * - `responded`: the caller's handler has got a header section: no other upstream can get the request any more
- * - `settled`: the handler has heard the end
+ * - `settled`: the handler has been told the end
  */
 type UpstreamCallState = 'waiting' | 'responded' | 'settled'
 
-/** The attempts of a call before the present one. */
+/** A call's attempts before the current one. */
 interface FailedAttempts {
   readonly upstreams: readonly Upstream[]
   /** How many of them cost their upstream something. */
   readonly retries: number
-  /** How many streams they had. */
+  /** How many streams they had in total. */
   readonly streams: number
   /** Whether one of the upstreams may have acted on the request. */
   readonly mayBeProcessed: boolean
 }
 
 /**
- * Stands between the caller's handler and the calls of the upstreams. It is the handler of each of these, one after
- * the other; the caller's handler hears of one call. What the dispatcher of a caller's `factory` tells after the end
- * isn't heard.
+ * Stands between the caller's handler and the upstreams' calls. It is the handler of each of these, one after the
+ * other; the caller's handler sees one call. What the dispatcher from a caller's `factory` reports after the end is
+ * ignored.
  */
 export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
-  /** What the caller's handler gets. */
+  /** The controller that the caller's handler gets. */
   readonly #controller = new UpstreamController(this)
   readonly #owner: UpstreamCallOwner
   readonly #handler: DispatchHandler
   #options: DispatchOptions
-  /** With the body as the caller gave it. */
+  /** The options with the body as the caller passed it. */
   readonly #unsent: DispatchOptions
-  /** The body, where it can be read once and is kept for further upstreams; null for any other body. */
+  /** The body, if it can be read only once and is kept for other upstreams; null for any other body. */
   readonly #kept: KeptIterable | null
   #state: UpstreamCallState = 'waiting'
-  /** The one that has the call now; null when its part is over. */
+  /** The upstream that has the call now; null when its part is over. */
   #upstream: Upstream | null = null
-  /** Null until an attempt has failed that another one follows. */
+  /** Null until an attempt has failed and another one follows. */
   #failed: FailedAttempts | null = null
-  /** `repeats` of the owner when the present upstream got the call. */
+  /** The owner's `repeats` when the current upstream got the call. */
   #repeats: number | null = 0
-  /** When the present upstream got it. Milliseconds of the clock. */
+  /** When the current upstream got it, in the clock's milliseconds. */
   #sentAt: number
-  /** The response of the present upstream, as `endResponse()` takes it; {@link UNHEARD}: none has come. */
+  /** The current upstream's response, as `endResponse()` takes it; {@link UNHEARD} if none has arrived. */
   #response = UNHEARD
-  /** The number of the present attempt as a probe of its upstream; 0: it is none. */
+  /** The current attempt's number as a probe of its upstream; 0 if it isn't one. */
   #probe = 0
-  /** The ejections of the present upstream when it got the call. */
+  /** The current upstream's ejections when it got the call. */
   #ejections = 0
-  /** What the health of the present upstream was told of the call; null: nothing. */
+  /** What was reported about the call to the current upstream's health; null if nothing was. */
   #judged: CallResult | null = null
-  /** The handler was told of the controller. */
+  /** Whether the handler was told about the controller. */
   #hasStarted = false
-  /** Of the response, if it is a redirect that the handler may follow; null: it is none. */
+  /** The response's headers, if it is a redirect that the handler may follow; null if it isn't. */
   #redirect: IncomingHttpHeaders | null = null
 
   constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
@@ -140,7 +140,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   /**
    * Sends the request to an upstream.
    *
-   * @throws MissingUpstreamError when there is none, and the error of a bad request: the handler wasn't told of it
+   * @throws MissingUpstreamError if there is none, and the error for an invalid request: the handler wasn't told about
+   *   it
    */
   start(): boolean {
     this.#owner.budget.deposit(this.#sentAt)
@@ -150,7 +151,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       if (this.#wait()) return true
       throw new BalancedPoolMissingUpstreamError('No upstream has been added to the UpstreamPool')
     } catch (thrown) {
-      // A dispatcher of the caller's may throw after it has told the handler.
+      // A caller's dispatcher may throw after it has told the handler.
       if (this.#state === 'settled') return true
       this.#settle()
       throw thrown
@@ -177,7 +178,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     }
   }
 
-  /** Sends the request to a certain upstream: it is a repetition, which the budget allows. */
+  /** Sends the request to a particular upstream: it is a repetition, which the budget allows. */
   startAt(upstream: Upstream, now: number): void {
     try {
       this.#send(upstream, now)
@@ -186,7 +187,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     }
   }
 
-  /** No upstream got the request: none was known in time, or it was aborted before. Nothing has read the body. */
+  /** No upstream got the request: none was known in time, or it was aborted before that. Nothing has read the body. */
   abandon(error: Error): void {
     endUnsentBody(this.#unsent, error)
     this.#report(error)
@@ -202,12 +203,12 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     return this.#state === 'settled'
   }
 
-  /** The one that has the call now; null when its part is over. */
+  /** The upstream that has the call now; null when its part is over. */
   get upstream(): Upstream | null {
     return this.#upstream
   }
 
-  /** Whether no upstream has failed that another one followed. */
+  /** Whether no upstream has failed and been followed by another one. */
   get isFirst(): boolean {
     return this.#failed === null
   }
@@ -217,12 +218,12 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     return this.#handler
   }
 
-  /** Whether the call may be sent to a further upstream. */
+  /** Whether the call may be sent to another upstream. */
   protected get mayRetry(): boolean {
     return this.#owner.mayRetry
   }
 
-  /** How long the present attempt takes at least, if its caller gives it up after so long. */
+  /** How long the current attempt takes at least, if its caller cancels it after this time. */
   protected toWholeTime(elapsed: number): number {
     return elapsed
   }
@@ -287,7 +288,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     const upstream = this.#upstream
     this.#measure(statusCode, headers)
     this.#leave('success')
-    // One that an interceptor hands on late may be closed: then its `close` doesn't come again.
+    // A socket that an interceptor passes on late may be closed: then `close` isn't emitted again.
     if (upstream !== null && !socket.closed) {
       const tunnel = upstream.openTunnel(this.#owner.upstreams.now())
       socket.once('close', () => upstream.endResponse(tunnel))
@@ -305,9 +306,9 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   /**
-   * Waits for the first upstream, if sources may give one. The handler gets its controller: it may abort the call.
+   * Waits for the first upstream, if sources may provide one. The handler gets its controller: it may abort the call.
    *
-   * @returns false when there is no source
+   * @returns false if there is no source
    */
   #wait(): boolean {
     const { discoveries } = this.#owner
@@ -338,7 +339,10 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     })
   }
 
-  /** @returns the value of the dispatcher @throws what the dispatcher throws */
+  /**
+   * @returns the dispatcher's return value
+   * @throws what the dispatcher throws
+   */
   #send(upstream: Upstream, now: number): boolean {
     const { upstreams, repeats } = this.#owner
     this.#upstream = upstream
@@ -358,14 +362,14 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     }
   }
 
-  /** The header section of the final response has come. */
+  /** The final response's header section has arrived. */
   #measure(statusCode: number, headers: IncomingHttpHeaders): void {
     const upstream = this.#upstream
     if (upstream === null) return
     const now = this.#owner.upstreams.now()
     if (this.#response === UNHEARD) this.#response = upstream.hear(now)
     if (this.#recordStatus(toGrpcStatus(headers) ?? statusCode, headers)) return
-    // A response may take for ever, and a probe must come to an end. Of another call the end counts: an upstream that
+    // A response may take for ever, and a probe must come to an end. For other calls, the end counts: an upstream that
     // dies in the middle of each response is ejected.
     if (!upstream.ejection.isHealthy) this.#judge('success', now)
     const elapsed = now - this.#sentAt
@@ -374,9 +378,9 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   /**
-   * A status has come, in the header section or, for gRPC, in the trailer section.
+   * A status has arrived, in the header section or, for gRPC, in the trailer section.
    *
-   * @returns whether it is a sign of a failure, or of too much load: then the upstream's records have it
+   * @returns whether it is a sign of failure or overload: then it has been recorded for the upstream
    */
   #recordStatus(status: number, fields: IncomingHttpHeaders): boolean {
     const upstream = this.#upstream
@@ -409,12 +413,12 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     return isUpstreamFailure(error)
   }
 
-  /** The upstream's part is over. A no-op when it was already. */
+  /** The upstream's part is over. Does nothing if it already was. */
   #leave(result: CallResult): void {
     const upstream = this.#upstream
     if (upstream === null) return
     const isUnheard = this.#response === UNHEARD
-    // The usual case asks for no time: one more success tells nothing then.
+    // The usual case doesn't need the time: then one more success says nothing.
     if (result !== 'success' || isUnheard || !upstream.ejection.isFlawless) {
       const now = this.#owner.upstreams.now()
       this.#judge(result, now)
@@ -424,7 +428,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#upstream = null
   }
 
-  /** Tells the upstream's health of the outcome, once: only a failure is told after a success. */
+  /** Reports the outcome to the upstream's health, once: after a success, only a failure is reported. */
   #judge(result: CallResult, now: number): void {
     const upstream = this.#upstream
     if (upstream === null || this.#judged === 'failure') return
@@ -435,7 +439,11 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#probe = 0
   }
 
-  /** Sends the request to another upstream, if it may be sent there. @returns whether it was */
+  /**
+   * Sends the request to another upstream, if that is allowed.
+   *
+   * @returns whether it was sent
+   */
   #failOver(failed: Upstream, error: Error): boolean {
     const { maxRetries, replaySafe, requestTimeout, upstreams, budget } = this.#owner
     if (this.#controller.aborted || !this.mayRetry || maxRetries === 0) return false
@@ -485,7 +493,11 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 }
 
-/** The options with what is left of `requestTimeout`; null when none is. @param limit of a request without its own */
+/**
+ * The options with the remaining time of `requestTimeout`; null if none remains.
+ *
+ * @param limit the limit for a request without its own
+ */
 export function toRemaining(
   options: DispatchOptions,
   limit: number,
@@ -497,7 +509,7 @@ export function toRemaining(
   return requestTimeout > 0 ? { ...options, requestTimeout } : null
 }
 
-/** A call whose handler hears of the request's body, too: each of these callbacks costs a call without them nothing. */
+/** A call whose handler is told about the request's body, too: calls without these callbacks don't pay for them. */
 class SendingUpstreamCall extends UpstreamCall {
   readonly #target: DispatchHandler
 
@@ -515,7 +527,7 @@ class SendingUpstreamCall extends UpstreamCall {
   }
 }
 
-/** Makes a call, of the kind that its handler needs. Parameters as of {@link UpstreamCall}. */
+/** Creates a call, of the kind that its handler needs. Parameters as in {@link UpstreamCall}. */
 export function toUpstreamCall(
   owner: UpstreamCallOwner,
   options: DispatchOptions,

@@ -1,5 +1,5 @@
 /**
- * The controller of a call that several upstreams may get.
+ * The controller for a call that several upstreams may get.
  *
  * @module
  */
@@ -12,27 +12,26 @@ import { RequestAbortedError } from '../../errors/errors.ts'
 
 /** A call, as its controller sees it. */
 export interface ControlledUpstreamCall {
-  /** Whether the handler has heard the end of the call. */
+  /** Whether the handler has been told the end of the call. */
   readonly isSettled: boolean
-  /** How many streams it had at upstreams before the present one. */
+  /** How many streams it had at upstreams before the current one. */
   readonly formerAttempts: number
-  /** The priority of further attempts. */
+  /** The priority for further attempts. */
   onReprioritize(priority: RequestPriority): void
   /** The caller aborts the call while no upstream has it. */
   onAbort(reason: Error): void
 }
 
 /**
- * The same object for all attempts: it passes on what the caller wants to the controller of the present one. The
- * caller's handler gets it, so it has the members of DispatchController and no others; what the call does with it is
- * static.
+ * The same object for all attempts: it passes what the caller wants to the current attempt's controller. The caller's
+ * handler gets it, so it has DispatchController's members and no others; what the call does with it is static.
  */
 export class UpstreamController implements DispatchController {
   readonly #call: ControlledUpstreamCall
-  /** Null until the dispatcher of the present attempt has begun it. */
+  /** Null until the current attempt's dispatcher has begun it. */
   #controller: DispatchController | null = null
   #paused = false
-  /** Why the caller aborted the call; null while the caller didn't. */
+  /** Why the caller aborted the call; null if the caller hasn't. */
   #reason: Error | null = null
 
   constructor(call: ControlledUpstreamCall) {
@@ -113,7 +112,11 @@ export class UpstreamController implements DispatchController {
     this.#call.onReprioritize(priority)
   }
 
-  /** An attempt has begun. @returns false when the caller aborted the call before that: the attempt is aborted, too */
+  /**
+   * An attempt has begun.
+   *
+   * @returns false if the caller aborted the call before that: the attempt is aborted, too
+   */
   static follow(it: UpstreamController, controller: DispatchController): boolean {
     it.#controller = controller
     if (it.#reason !== null) controller.abort(it.#reason)
@@ -121,7 +124,7 @@ export class UpstreamController implements DispatchController {
     return it.#reason === null
   }
 
-  /** The present attempt is over. */
+  /** The current attempt is over. */
   static unfollow(it: UpstreamController): void {
     it.#controller = null
   }

@@ -1,5 +1,5 @@
 /**
- * Unknown input → the options of an UpstreamPool, checked and complete.
+ * Unknown input → an UpstreamPool's options, checked and complete.
  *
  * @module
  */
@@ -38,9 +38,9 @@ import type { HedgeDelay, UpstreamSetRules } from './upstream-set.ts'
 
 /** {@link UpstreamPoolOptions}, with every option present. Durations are in milliseconds. */
 export interface ResolvedUpstreamPoolOptions {
-  /** Those of each Pool. */
+  /** Each Pool's options. */
   readonly pool: PoolOptions
-  /** Null: a Pool of Dodici. */
+  /** Null: Dodici's Pools. */
   readonly factory: UpstreamPoolOptions['factory'] | null
   readonly rules: UpstreamSetRules
   readonly retryBudget: RetryBudgetRules
@@ -48,7 +48,7 @@ export interface ResolvedUpstreamPoolOptions {
   readonly healthCheck: HealthCheckRules | null
   /** What sources of upstreams get. */
   readonly discovery: DiscoveryContext
-  /** Whether a redirect to another origin leads there, and not to an upstream. */
+  /** Whether a redirect to another origin leads there instead of to an upstream. */
   readonly leavesByRedirect: boolean
   readonly failureStatuses: ReadonlySet<number>
   readonly maxRetries: number
@@ -57,7 +57,7 @@ export interface ResolvedUpstreamPoolOptions {
   readonly replaySafe: boolean
   readonly requestTimeout: number
   readonly connectTimeout: number
-  /** The limits of a request that sets none itself. */
+  /** The limits for a request that sets none itself. */
   readonly limits: Limits
   readonly maxReplayBuffer: number
   readonly maxResponseSize: number
@@ -65,7 +65,7 @@ export interface ResolvedUpstreamPoolOptions {
   readonly receiveLimits: ReceiveLimits
 }
 
-/** Options of `tls.connect()` that are meant for the upstreams: the client's identity, and how theirs is checked. */
+/** `tls.connect()` options that are meant for the upstreams: the client's identity, and how theirs is checked. */
 const OF_UPSTREAMS: ReadonlySet<string> = new Set([
   ...['cert', 'key', 'pfx', 'passphrase', 'secureContext', 'session', 'pskCallback'],
   ...['clientCertEngine', 'privateKeyEngine', 'privateKeyIdentifier'],
@@ -98,7 +98,7 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
   toConnections(poolOptions)
   const checks = toHealthCheck(healthCheck)
   return {
-    // A copy: a later change by the caller must not make upstreams connect in different ways.
+    // A copy, so that a later change by the caller doesn't make upstreams connect in different ways.
     pool: { ...poolOptions, ...toConnectOptions(input ?? {}, resolved) },
     factory: toAgentOptions({ factory: input?.factory }).factory,
     rules: {
@@ -155,7 +155,7 @@ function toOne(origin: Origin, init: Partial<UpstreamInit>, common: PoolOptions)
   }
 }
 
-/** What the constructor of an UpstreamPool gets: upstreams, and sources of them. All are checked. */
+/** The arguments of UpstreamPool's constructor: upstreams, and sources of them. All are checked. */
 export function toUpstreamsAndSources(
   input: unknown,
   common: PoolOptions,
@@ -168,9 +168,9 @@ export function toUpstreamsAndSources(
 }
 
 /**
- * One bad entry must not keep a service with its former upstreams, which may be gone: it is left out, and told.
+ * One bad entry must not leave a service with its former upstreams, which may be gone: it is omitted and reported.
  *
- * @throws InvalidArgumentError that names what is wrong with the answer of a source as a whole
+ * @throws InvalidArgumentError that names what is wrong with a source's answer as a whole
  */
 export function toAnswer(value: unknown, common: PoolOptions): ResolvedAnswer {
   const { list, ttl } = toAnswerParts(value)
@@ -191,7 +191,7 @@ export function toAnswer(value: unknown, common: PoolOptions): ResolvedAnswer {
   }
 }
 
-/** The name of an upstream, in any form that `removeUpstream()` and `getUpstream()` take. */
+/** An upstream's name, in any form that `removeUpstream()` and `getUpstream()` accept. */
 export function toUpstreamName(input: unknown, common: PoolOptions): string {
   if (typeof input !== 'string') return toUpstream(input, common).name
   const hash = input.indexOf('#')
@@ -199,7 +199,7 @@ export function toUpstreamName(input: unknown, common: PoolOptions): string {
   return toUpstream({ origin: input.slice(0, hash), address: input.slice(hash + 1) }, common).name
 }
 
-/** Null without an address. The port is null where it is the origin's. */
+/** Null without an address. The port is null if it is the origin's. */
 function toEndpoint(address: unknown, { hostname, port }: Origin, pool: PoolOptions): IpEndpoint | null {
   if (address === undefined || address === null) return null
   const endpoint = typeof address === 'string' ? toIpEndpoint(address) : null
@@ -216,7 +216,7 @@ function hasSocketPath({ socketPath, connect }: PoolOptions): boolean {
   return (socketPath ?? null) !== null || (own ?? null) !== null
 }
 
-/** The options of a Pool whose connections go to one address. */
+/** The options for a Pool whose connections go to one address. */
 function toAddressed(
   pool: PoolOptions,
   { hostname, url }: Origin,
@@ -239,8 +239,8 @@ function toAddressed(
 }
 
 /**
- * The options of an Agent for any origin: without what connects to the upstreams alone, without what shows who the
- * client is, and without what makes its trust wider than by `ca`.
+ * The options for an Agent for any origin: without those that only connect to the upstreams, reveal the client's
+ * identity, or extend its trust in other ways than `ca`.
  */
 export function toForeignOptions({ pool, factory }: ResolvedUpstreamPoolOptions): AgentOptions {
   const { socketPath: _socketPath, connect, ...rest } = pool

@@ -1,5 +1,5 @@
 /**
- * One service, by several upstreams.
+ * One service with several upstreams.
  *
  * @module
  */
@@ -117,7 +117,7 @@ export class UpstreamPool extends LivingDispatcher {
     const { healthCheck } = resolved
     this.#checks = healthCheck === null ? null : new HealthChecks(healthCheck, systemClock, Math.random)
     this.#redirects = resolved.leavesByRedirect ? new Redirects((origin) => this.#isUpstream(origin)) : null
-    // All are checked before the first is made.
+    // All are checked before the first one is created.
     const given = toUpstreamsAndSources(upstreams, resolved.pool)
     this.#discoveries = new Discoveries(given.sources, resolved.discovery, systemClock, Math.random, {
       check: (answer) => toAnswer(answer, resolved.pool),
@@ -183,7 +183,7 @@ export class UpstreamPool extends LivingDispatcher {
     if (this.closed) throw new ClientClosedError()
     const resolved = toUpstream(upstream, this.#options.pool)
     if (this.#upstreams.find(resolved.name) !== null) {
-      // As it is: a source that drops it doesn't take it away any more.
+      // It stays as it is: a source that drops it no longer removes it.
       this.#discoveries.keep(resolved.name)
       return this
     }
@@ -272,7 +272,7 @@ export class UpstreamPool extends LivingDispatcher {
     }
     this.#upstreams.onPriorityChange()
     for (const upstream of wanted.values()) {
-      // A listener may have destroyed the pool: then no further one is made.
+      // A listener may have destroyed the pool: then no more are created.
       if (this.destroyed) return
       if (this.#upstreams.find(upstream.name) === null && this.#tryToAdd(upstream)) added.push(upstream.name)
     }
@@ -316,7 +316,7 @@ export class UpstreamPool extends LivingDispatcher {
     this.#checks?.delete(upstream)
     const { dispatcher } = upstream
     this.#leaving.add(dispatcher)
-    // The caller may have destroyed a dispatcher of its `factory`: closing that one fails, and it is gone, too.
+    // The caller may have destroyed a dispatcher from its `factory`: closing that one fails, and it is gone, too.
     const onGone = (): boolean => this.#leaving.delete(dispatcher)
     new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
   }
@@ -420,7 +420,7 @@ export class UpstreamPool extends LivingDispatcher {
     }
     dispatcher.on('connectionError', onSign)
     dispatcher.on('disconnect', (_origin, _targets, { code }) => {
-      // A connection of HTTP/1.1 that was idle, or was not to be kept: its server is there.
+      // An idle HTTP/1.1 connection, or one that was not to be kept: its server is there.
       if (code !== 'UND_ERR_INFO') onSign()
     })
     if (dispatcher instanceof OriginDispatcher) OriginDispatcher.watchGoaways(dispatcher, onSign)

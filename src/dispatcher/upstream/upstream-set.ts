@@ -15,25 +15,25 @@ import type { Upstream, UpstreamRules } from './upstream.ts'
 
 /** How the upstreams are judged together. */
 export interface UpstreamSetRules extends UpstreamRules {
-  /** If more of them are ejected or overloaded, calls go to all. Percent. */
+  /** If a larger percentage of them is ejected or overloaded, calls go to all. */
   readonly maxEjectionPercent: number
-  /** Whether calls probe ejected upstreams: health checks do otherwise. */
+  /** Whether calls probe ejected upstreams; with health checks, they don't. */
   readonly mayProbe: boolean
 }
 
-/** How often success rates are compared. Milliseconds. */
+/** How often success rates are compared, in milliseconds. */
 const INTERVAL = 10_000
-/** The least limit of a probe. Milliseconds. */
+/** The least limit for a probe, in milliseconds. */
 const MIN_PATIENCE = 1_000
-/** When a call is late: milliseconds, or when it has taken longer than 95 % of the others. */
+/** When a call is late: after so many milliseconds, or when it has taken longer than 95 % of the others. */
 export type HedgeDelay = 'p95' | number
 
-/** With fewer latencies it isn't known what is usual: one in twenty may take longer. */
+/** With fewer latencies, it isn't known which are usual: one in twenty may take longer. */
 const MIN_SAMPLES = 20
 /** Latencies up to this quantile are usual. */
 const USUAL = 0.95
 
-/** The upstreams of a service, without those that were removed. */
+/** A service's upstreams, except those that were removed. */
 export class UpstreamSet {
   readonly #clock: Clock
   readonly #random: () => number
@@ -41,17 +41,20 @@ export class UpstreamSet {
   readonly #upstreams: Upstream[] = []
   /** The same by priority, the first to be used first; null while all have the same priority. */
   #levels: readonly (readonly Upstream[])[] | null = null
-  /** The levels are to be made anew: by the next choice, since an answer may have thousands of upstreams. */
+  /**
+   * Whether the levels have to be rebuilt. The next choice does that, because an answer may have thousands of
+   * upstreams.
+   */
   #areLevelsStale = false
   readonly #latencies: LatencyQuantiles
-  /** When success rates are compared next. */
+  /** When success rates are next compared. */
   #comparesAt: number
-  /** When streams are counted next. */
+  /** When streams are next counted. */
   #countsAt: number
-  /** Calls since they were counted. */
+  /** How many calls there have been since then. */
   #calls = 0
 
-  /** @param random gives a number from 0 to below 1 */
+  /** @param random returns a number from 0 to below 1 */
   constructor(clock: Clock, random: () => number, rules: UpstreamSetRules) {
     this.#clock = clock
     this.#random = random
@@ -66,7 +69,7 @@ export class UpstreamSet {
     return this.#upstreams
   }
 
-  /** Milliseconds of the clock. */
+  /** The clock's time, in milliseconds. */
   now(): number {
     return this.#clock.now()
   }
@@ -87,7 +90,7 @@ export class UpstreamSet {
     this.#areLevelsStale = true
   }
 
-  /** An upstream has another priority than before. */
+  /** An upstream's priority has changed. */
   onPriorityChange(): void {
     this.#areLevelsStale = true
   }
@@ -102,8 +105,8 @@ export class UpstreamSet {
   }
 
   /**
-   * Whether calls may eject an upstream. Not while so many others are unwell, too, that with all of them out calls
-   * would go to all: then the upstreams aren't at fault, and those that chance leaves would have to bear it.
+   * Whether calls may eject an upstream. They may not if so many others are unwell, too, that calls would go to all if
+   * all of them were out: then the upstreams aren't at fault, and the few that remain by chance would have to bear it.
    */
   mayEject(upstream: Upstream, now: number): boolean {
     let failing = 1
@@ -111,20 +114,20 @@ export class UpstreamSet {
     return failing === 1 || failing * 100 <= this.#rules.maxEjectionPercent * this.#upstreams.length
   }
 
-  /** A good response has come. */
+  /** A good response has arrived. */
   recordLatency(latency: number, now: number): void {
     this.#latencies.record(latency, now)
   }
 
-  /** What few latencies exceed; 0 when there are none. Milliseconds. */
+  /** A latency that few exceed, in milliseconds; 0 if there are none. */
   toUsualLatency(now: number): number {
     return this.#latencies.at(USUAL, now)
   }
 
   /**
-   * After how long a call is late, in milliseconds; null when it isn't known, or no other upstream could get the call.
+   * After how long a call is late, in milliseconds; null if that isn't known, or no other upstream could get the call.
    *
-   * @param after as of `hedge`
+   * @param after the option `hedge`
    */
   toLateness(after: HedgeDelay, now: number): number | null {
     if (this.#upstreams.length < 2) return null
@@ -132,17 +135,17 @@ export class UpstreamSet {
     return this.#latencies.count(now) < MIN_SAMPLES ? null : this.toUsualLatency(now)
   }
 
-  /** How long the first probe of an upstream may take until its response's header. Milliseconds. */
+  /** How long an upstream's first probe may take, in milliseconds, until its response's header section. */
   toPatience(now: number): number {
     return Math.max(MIN_PATIENCE, 2 * this.toUsualLatency(now))
   }
 
   /**
-   * The upstream for a request: one whose ejection is over, if the request may probe it; else one of those that are
-   * neither ejected nor overloaded; else, as a last resort, any.
+   * The upstream for a request: one whose ejection is over, if the request may probe it; otherwise one that is neither
+   * ejected nor overloaded; otherwise, as a last resort, any.
    *
-   * @param tried upstreams that have got the request already; null: none
-   * @returns null when there is no other upstream
+   * @param tried upstreams that have already got the request; null: none
+   * @returns null if there is no other upstream
    */
   choose(options: DispatchOptions, tried: readonly Upstream[] | null, now: number): Upstream | null {
     const upstreams = this.#upstreams
@@ -169,8 +172,9 @@ export class UpstreamSet {
   }
 
   /**
-   * The first level of which one upstream isn't left out, and wasn't tried. An upstream of a level before it is probed
-   * when its time is over: so the requests go back there. If all levels are out, the first one gets the request.
+   * Chooses from the first level that has an upstream which isn't left out and wasn't tried. An upstream on an earlier
+   * level is probed when its time is over, so requests return there. If all levels are out, the first one gets the
+   * request.
    */
   #chooseByPriority(
     levels: readonly (readonly Upstream[])[],
@@ -197,7 +201,7 @@ export class UpstreamSet {
     return null
   }
 
-  /** A request that may be lost, or has failed once already, is a probe only if no other request is. */
+  /** A request that may be lost, or has already failed once, is a probe only if no other request is. */
   #mayProbe(upstream: Upstream, options: DispatchOptions, now: number): boolean {
     const { ejection } = upstream
     if (!this.#rules.mayProbe || upstream.isOverloaded(now) || !ejection.isDue(now)) return false
@@ -205,8 +209,8 @@ export class UpstreamSet {
   }
 
   /**
-   * Whether streams count as load. Beside many short calls they don't: an upstream that is new has none of them, and
-   * would get too many of the short calls. Where more of them are open than calls come, they are the service's load.
+   * Decides whether streams count as load. Next to many short calls they don't: a new upstream has no streams, and
+   * would get too many of the short calls. If more of them are open than calls arrive, they are the service's load.
    */
   #countStreams(now: number): void {
     const streams = this.#upstreams.reduce((sum, upstream) => sum + upstream.streams(now), 0)

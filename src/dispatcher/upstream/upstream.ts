@@ -1,5 +1,5 @@
 /**
- * One server of a service: its dispatcher, its load, its health.
+ * One of a service's servers: its dispatcher, its load, its health.
  *
  * @module
  */
@@ -16,38 +16,40 @@ import { LatencyAverage } from './latency-average.ts'
 import { OpenResponses } from './open-responses.ts'
 import { SuccessRate } from './success-rate.ts'
 
-/** Hands a request over to a dispatcher. @throws what the dispatcher throws: the handler wasn't told of it */
+/**
+ * Passes a request to a dispatcher.
+ *
+ * @throws what the dispatcher throws: the handler wasn't told about it
+ */
 export type UpstreamDispatch = (options: DispatchOptions, handler: DispatchHandler) => boolean
 
 /** How an upstream is judged. Durations are in milliseconds. */
 export interface UpstreamRules extends EjectionRules {
-  /** Of its latency, and of its success rate. */
+  /** The window for its latency, and for its success rate. */
   readonly latencyWindow: number
-  /** How long a new upstream, or one that is back, gets less than its share; 0: not at all. */
+  /** How long a new upstream, or one that has returned, gets less than its share; 0: not at all. */
   readonly slowStart: number
 }
 
-/** Of one call, too. */
+/** At or below this success rate, most of an upstream's calls fail. A single failed call is enough. */
 const MOST_FAIL = 0.5
 
-/** With a lower success rate it is unwell. */
+/** With a lower success rate, it is unwell. */
 const WELL = 0.9
 
-/** The least part of its share that an upstream gets while it starts. */
+/** The smallest fraction of its share that an upstream gets while it starts. */
 const MIN_WARMTH = 0.1
 
-/**
- * An upstream that fails half of its calls costs eight times as much: callers have to make them again, and some can't.
- */
+/** An upstream that fails half of its calls costs eight times as much: callers have to repeat them, and some can't. */
 const FAILURE_EXPONENT = 3
 
-/** A candidate of the choice, with what the choice depends on. */
+/** A candidate, with everything that the choice depends on. */
 export class Upstream implements Candidate {
-  /** Of its own among the upstreams: its origin, and its address if it has one. */
+  /** Unique among the upstreams: its origin, followed by its address if it has one. */
   readonly name: string
   /** Its source may change it. */
   weight: number
-  /** The same. Lower ones come first. */
+  /** Its source may change it, too. Lower ones come first. */
   priority: number
   readonly dispatcher: Dispatcher
   readonly dispatch: UpstreamDispatch
@@ -56,27 +58,29 @@ export class Upstream implements Candidate {
   readonly #latency: LatencyAverage
   readonly #successRate: SuccessRate
   turn = 0
-  /** Whether old responses that are open count as load: they are what the service is there for. */
+  /** Whether old open responses count as load, because they are what the service is for. */
   countsStreams = false
-  /** Calls that it was given so far. */
+  /** How many calls it was given so far. */
   requests = 0
-  /** Calls of these that failed, or got a status that counts as a failure. */
+  /** How many of these calls failed, or got a status that counts as a failure. */
   failures = 0
-  /** Second attempts that it was given so far, among `requests`. */
+  /** How many second attempts it was given so far, among `requests`. */
   hedges = 0
-  /** Of these, the ones that responded first. */
+  /** How many of these responded first. */
   hedgeWins = 0
-  /** Calls that ended since the success rates were last compared. */
+  /** The calls that ended since the success rates were last compared. */
   readonly recent = { successes: 0, failures: 0 }
-  /** Calls without a response so far. */
+  /** How many calls have no response so far. */
   #waiting = 0
-  /** Of calls, and tunnels. */
+  /** The open responses of calls, and tunnels. */
   readonly #responses = new OpenResponses()
-  /** When the last response came while calls waited, or the first of them was sent: one of them is at least as old. */
+  /**
+   * When the last response arrived while calls waited, or the first of them was sent: one of them is at least as old.
+   */
   #quietSince = 0
   /** When its slow start began. */
   #startedAt: number
-  /** It has asked for no calls until then. */
+  /** Until when it has asked for no calls. */
   #overloadedUntil = 0
 
   constructor(
@@ -100,7 +104,7 @@ export class Upstream implements Candidate {
     this.#startedAt = now
   }
 
-  /** Calls that it has now, and tunnels that are open. */
+  /** The calls that it has now, and open tunnels. */
   get inFlight(): number {
     return this.#waiting + this.#responses.all
   }
@@ -110,7 +114,7 @@ export class Upstream implements Candidate {
     return this.#responses.all - this.#responses.recent(now)
   }
 
-  /** A call is given to it. */
+  /** It is given a call. */
   send(now: number): void {
     this.requests++
     if (this.#waiting === 0) this.#quietSince = now
@@ -123,29 +127,44 @@ export class Upstream implements Candidate {
     this.#quietSince = now
   }
 
-  /** A call has got its response. @returns what {@link endResponse} takes */
+  /**
+   * A call has got its response.
+   *
+   * @returns the argument for {@link endResponse}
+   */
   hear(now: number): number {
     this.#waiting--
     this.#quietSince = now
     return this.#responses.begin(now)
   }
 
-  /** The response of a call, or the tunnel, has ended. @param response what {@link hear} or `openTunnel` returned */
+  /**
+   * A call's response, or the tunnel, has ended.
+   *
+   * @param response the return value of {@link hear} or `openTunnel`
+   */
   endResponse(response: number): void {
     this.#responses.end(response)
   }
 
-  /** A tunnel outlives its call, and is load all the same. @returns what {@link endResponse} takes */
+  /**
+   * A tunnel outlives its call, and is still load.
+   *
+   * @returns the argument for {@link endResponse}
+   */
   openTunnel(now: number): number {
     return this.#responses.begin(now)
   }
 
-  /** What waits for it is work. So is what it has just begun to send; later on, a stream trickles as a rule. */
+  /**
+   * Calls that wait for it are work. So are responses that it has just begun to send; later on, a stream usually
+   * trickles.
+   */
   load(now: number): number {
     return this.#waiting + (this.countsStreams ? this.#responses.all : this.#responses.recent(now))
   }
 
-  /** A response has come after so long, and it is none that counts as a failure. */
+  /** A response has arrived after this time, and doesn't count as a failure. */
   recordResponse(elapsed: number, now: number): void {
     this.#latency.record(elapsed, now)
     this.#successRate.record(true, now)
@@ -153,21 +172,21 @@ export class Upstream implements Candidate {
   }
 
   /**
-   * A call failed after so long. A failure that comes fast doesn't look good.
+   * A call failed after this time. A fast failure must not look good.
    *
-   * @param usual a high quantile of the latencies of all upstreams
+   * @param usual a high quantile of all upstreams' latencies
    */
   recordFailure(elapsed: number, usual: number, now: number): void {
     this.#latency.recordAtLeast(Math.max(elapsed, usual), now)
     this.#successRate.record(false, now)
   }
 
-  /** A call took so long until its caller gave it up. */
+  /** A call took this long until its caller cancelled it. */
   recordWait(elapsed: number, now: number): void {
     this.#latency.recordAtLeast(elapsed, now)
   }
 
-  /** Tells its health how a call has ended. Parameters as of {@link Ejection.record}. */
+  /** Reports to its health how a call has ended. Parameters as in {@link Ejection.record}. */
   judge(result: CallResult, probe: number, ejections: number, now: number, mayEject = true): void {
     const wasHealthy = this.ejection.isHealthy
     if (result === 'failure') {
@@ -178,7 +197,7 @@ export class Upstream implements Candidate {
     if (!wasHealthy && this.ejection.isHealthy) this.#restart(now)
   }
 
-  /** Tells its health how a check has ended that probed it. Parameters as of {@link Ejection.record}. */
+  /** Reports to its health how a check that probed it has ended. Parameters as in {@link Ejection.record}. */
   judgeProbe(isWell: boolean, probe: number, ejections: number, now: number): void {
     this.ejection.record(isWell ? 'success' : 'failure', probe, ejections, now)
     if (this.ejection.isHealthy) this.#restart(now)
@@ -200,7 +219,7 @@ export class Upstream implements Candidate {
 
   latency(now: number): number | null {
     if (!this.#latency.isMeasured) return null
-    // An upstream that is silent gives no samples, and its average would fall.
+    // A silent upstream provides no samples, so its average would fall.
     const silence = this.#waiting === 0 ? 0 : now - this.#quietSince
     return Math.max(silence, this.#latency.at(now)) / this.#successRate.at(now) ** FAILURE_EXPONENT
   }
@@ -209,7 +228,7 @@ export class Upstream implements Candidate {
     return this.#successRate.at(now) <= MOST_FAIL
   }
 
-  /** Whether its last call has failed, or many of them lately; or it is ejected. */
+  /** Whether its last call failed, or many of its recent calls did, or it is ejected. */
   isUnwell(now: number): boolean {
     return !this.ejection.isFlawless || this.#successRate.at(now) < WELL
   }
@@ -238,7 +257,7 @@ export class Upstream implements Candidate {
     }
   }
 
-  /** It is back: what it was like before means nothing any more. */
+  /** It has returned: what it was like before no longer matters. */
   #restart(now: number): void {
     this.#latency.reset()
     this.#successRate.reset()
@@ -246,7 +265,7 @@ export class Upstream implements Candidate {
   }
 }
 
-/** Null for a dispatcher of the caller's `factory` without stats. */
+/** Null for a dispatcher from the caller's `factory` that has no stats. */
 function toPoolStats(dispatcher: object): ClientStats | PoolStats | null {
   const stats: unknown = 'stats' in dispatcher ? dispatcher.stats : null
   return typeof stats === 'object' && stats !== null ? (stats as ClientStats | PoolStats) : null

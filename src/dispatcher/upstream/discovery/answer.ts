@@ -1,5 +1,5 @@
 /**
- * Pure: what a source of upstreams is, and what its answers are made of.
+ * Pure: what a source of upstreams is, and what its answers consist of.
  *
  * @module
  */
@@ -11,12 +11,12 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Whether a value is a source of upstreams, and no upstream. */
+/** Whether a value is a source of upstreams rather than an upstream. */
 export function isSource(value: unknown): value is UpstreamSource {
   return typeof value === 'function' || isAsyncIterable(value)
 }
 
-/** @throws InvalidArgumentError for anything but a list, or an object with a list */
+/** @throws InvalidArgumentError for anything except a list, or an object with a list */
 export function toAnswerParts(value: unknown): { readonly list: readonly unknown[]; readonly ttl: unknown } {
   if (Array.isArray(value)) return { list: value, ttl: null }
   const accepted = 'a list of upstreams, or an object with upstreams and ttl'

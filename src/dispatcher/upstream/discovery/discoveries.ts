@@ -1,5 +1,5 @@
 /**
- * All upstreams that an UpstreamPool is to have: those that its caller has named, and those of its sources.
+ * All upstreams that an UpstreamPool should have: those that its caller has named, and those from its sources.
  *
  * @module
  */
@@ -16,21 +16,21 @@ import { WaitingCalls } from './waiting-calls.ts'
 
 /** The UpstreamPool. */
 export interface DiscoveriesOwner {
-  /** @throws InvalidArgumentError for an answer that is none */
+  /** @throws InvalidArgumentError for an invalid answer */
   check(answer: unknown): ResolvedAnswer
-  /** There may be other upstreams than before, by a source's answer. */
+  /** A source's answer may have changed the upstreams. */
   onAnswer(): void
   onError(error: ConnectError): void
 }
 
-/** Who is to be an upstream, and which calls wait until one is. */
+/** Decides which upstreams there should be, and keeps the calls that wait until there is one. */
 export class Discoveries {
   readonly #owner: DiscoveriesOwner
   readonly #discoveries: readonly Discovery[]
   readonly #named = new Map<string, ResolvedUpstream>()
   readonly #waiting: WaitingCalls
 
-  /** @param random gives a number from 0 to below 1 */
+  /** @param random returns a number from 0 to below 1 */
   constructor(
     sources: readonly UpstreamSource[],
     context: DiscoveryContext,
@@ -59,7 +59,9 @@ export class Discoveries {
     return this.#discoveries.length === 0
   }
 
-  /** All that are to be there, by name. Of several with one name, the caller's counts, or that of the first source. */
+  /**
+   * All upstreams that there should be, by name. If several have one name, the caller's counts, or the first source's.
+   */
   get wanted(): ReadonlyMap<string, ResolvedUpstream> {
     const wanted = new Map(this.#named)
     for (const { upstreams } of this.#discoveries) {
@@ -70,12 +72,12 @@ export class Discoveries {
     return wanted
   }
 
-  /** Adds one of the caller's. */
+  /** Adds one of the caller's upstreams. */
   add(upstream: ResolvedUpstream): void {
     this.#named.set(upstream.name, upstream)
   }
 
-  /** The caller names one that a source has named: it stays when the source names it no more. */
+  /** The caller names an upstream that a source has named: it stays when the source no longer names it. */
   keep(name: string): void {
     const upstream = this.wanted.get(name)
     if (upstream !== undefined) this.#named.set(name, upstream)
@@ -91,17 +93,21 @@ export class Discoveries {
     for (const discovery of this.#discoveries) discovery.start()
   }
 
-  /** What is known may be out of date. */
+  /** The known upstreams may be out of date. */
   refresh(): void {
     for (const discovery of this.#discoveries) discovery.refresh()
   }
 
-  /** Wants no further answer. */
+  /** No more answers are wanted. */
   stop(): void {
     for (const discovery of this.#discoveries) discovery.stop()
   }
 
-  /** A call waits for the first upstream. @throws ConnectError when there can't be one any more */
+  /**
+   * A call waits for the first upstream.
+   *
+   * @throws ConnectError if there can't be one any more
+   */
   wait(call: WaitingCall, limit: WaitLimit): void {
     if (!this.mayCome) throw this.toError()
     this.#waiting.add(call, limit)
@@ -131,7 +137,7 @@ export class Discoveries {
 
   #onError(discovery: Discovery, error: Error, isFinal: boolean): void {
     this.#owner.onError(toDiscoveryError(discovery.name, error, isFinal ? 'the' : 'all'))
-    // Another source may still give some.
+    // Another source may still provide some.
     if (isFinal && this.#discoveries.every((one) => !one.isAsking && (one.error !== null || !one.isPending)))
       this.failWaiting(() => this.toError())
   }
@@ -145,7 +151,7 @@ export class Discoveries {
   }
 }
 
-/** With the code of the cause, such as one of the DNS. */
+/** With the cause's code, such as one from DNS. */
 function toDiscoveryError(name: string, cause: Error, which: 'the' | 'all' = 'the'): ConnectError {
   const error = new ConnectError(`Could not get ${which} upstreams from ${name}: ${cause.message}`, { cause })
   if ('code' in cause && typeof cause.code === 'string') error.code = cause.code

@@ -1,5 +1,5 @@
 /**
- * One source of upstreams: when it is asked, and what comes of it.
+ * One source of upstreams: when it is asked, and what happens with its answers.
  *
  * @module
  */
@@ -14,23 +14,23 @@ import type { DiscoveryContext, ResolvedAnswer, ResolvedUpstream } from '../reso
 import { isAsyncIterable } from './answer.ts'
 import { DEFAULT_TTL, MIN_PAUSE, PATIENCE, toNext, toRefresh, toRetry } from './resolution-timing.ts'
 
-/** Hears of one source. */
+/** Is told about one source. */
 export interface DiscoveryOwner {
-  /** @throws InvalidArgumentError for an answer that is none */
+  /** @throws InvalidArgumentError for an invalid answer */
   check(answer: unknown): ResolvedAnswer
-  /** `upstreams` of the discovery is another list than before, or the same again. */
+  /** The discovery's `upstreams` has been replaced, possibly by an equal list. */
   onAnswer(discovery: Discovery): void
-  /** @param isFinal the source gives no further answer for now; false: a failure beside an answer */
+  /** @param isFinal whether the source gives no more answers for now; false: a failure besides an answer */
   onError(discovery: Discovery, error: Error, isFinal: boolean): void
 }
 
 /**
- * - `idle`: it wasn't asked yet
- * - `asking`: a function was asked, and hasn't answered; `alarm` rings when it takes too long
+ * - `idle`: it hasn't been asked yet
+ * - `asking`: a function was asked, and hasn't answered; `alarm` fires when it takes too long
  * - `watching`: an async iterable gives answers whenever it wants
- * - `pausing`: it is asked again when `alarm` rings, at `at`
- * - `over`: there will be no further answer: the caller's iterable has ended
- * - `stopped`: no further answer is wanted
+ * - `pausing`: it is asked again when `alarm` fires, at `at`
+ * - `over`: there will be no more answers, because the caller's iterable has ended
+ * - `stopped`: no more answers are wanted
  */
 type DiscoveryState =
   | { readonly kind: 'idle' | 'over' | 'stopped' }
@@ -38,9 +38,9 @@ type DiscoveryState =
   | { readonly kind: 'watching'; readonly abort: AbortController; readonly answers: AsyncIterator<unknown> }
   | { readonly kind: 'pausing'; readonly alarm: Alarm; readonly at: number }
 
-/** A source of upstreams. It keeps no process alive by itself. */
+/** A source of upstreams. It doesn't keep the process alive. */
 export class Discovery {
-  /** How errors call it. */
+  /** Its name in errors. */
   readonly name: string
   readonly #source: UpstreamSource
   readonly #context: DiscoveryContext
@@ -48,18 +48,18 @@ export class Discovery {
   readonly #random: () => number
   readonly #owner: DiscoveryOwner
   #state: DiscoveryState = { kind: 'idle' }
-  /** The latest good answer; null: there was none. */
+  /** The latest good answer; null if there was none. */
   #upstreams: readonly ResolvedUpstream[] | null = null
-  /** The latest failure, since the latest good answer; null: there was none. */
+  /** The latest failure since the latest good answer; null if there was none. */
   #error: Error | null = null
-  /** In a row. */
+  /** Consecutive failures. */
   #failures = 0
-  /** When it was asked last. */
+  /** When it was last asked. */
   #askedAt = 0
-  /** Something has happened since it was asked, by which the answer may be out of date when it comes. */
+  /** Whether something has happened since it was asked that may make the answer out of date when it arrives. */
   #isOutdated = false
 
-  /** @param random gives a number from 0 to below 1 */
+  /** @param random returns a number from 0 to below 1 */
   constructor(
     source: UpstreamSource,
     context: DiscoveryContext,
@@ -76,28 +76,28 @@ export class Discovery {
     this.#owner = owner
   }
 
-  /** The upstreams of the latest good answer; null: there was none. */
+  /** The upstreams in the latest good answer; null if there was none. */
   get upstreams(): readonly ResolvedUpstream[] | null {
     return this.#upstreams
   }
 
-  /** Why there is no newer answer; null: there is. */
+  /** Why there is no newer answer; null if there is one. */
   get error(): Error | null {
     return this.#error
   }
 
-  /** Whether an answer may come without a further question. */
+  /** Whether an answer may arrive without another question. */
   get isPending(): boolean {
     const { kind } = this.#state
     return kind === 'asking' || kind === 'watching' || kind === 'idle'
   }
 
-  /** Whether a question is under way. */
+  /** Whether a question is being answered. */
   get isAsking(): boolean {
     return this.#state.kind === 'asking'
   }
 
-  /** Whether no answer will ever come any more. */
+  /** Whether there will never be another answer. */
   get isOver(): boolean {
     return this.#state.kind === 'over'
   }
@@ -118,12 +118,12 @@ export class Discovery {
     this.#pause(at)
   }
 
-  /** An upstream of its answer was removed by the caller, until another answer has it again. */
+  /** The caller has removed an upstream in its answer: it is gone until another answer has it again. */
   forget(name: string): void {
     this.#upstreams = this.#upstreams?.filter((upstream) => upstream.name !== name) ?? null
   }
 
-  /** Wants no further answer. Idempotent. */
+  /** No more answers are wanted. Idempotent. */
   stop(): void {
     const state = this.#state
     this.#state = { kind: 'stopped' }
@@ -176,7 +176,11 @@ export class Discovery {
     this.#tellAnswer()
   }
 
-  /** Checks and keeps an answer. @returns how long it holds; null: it was none, and that is told */
+  /**
+   * Checks and keeps an answer.
+   *
+   * @returns how long it is valid; null if it is invalid, which is reported
+   */
   #take(abort: AbortController, value: unknown): number | null {
     let answer: ResolvedAnswer
     try {
@@ -198,7 +202,7 @@ export class Discovery {
     return Math.max(MIN_PAUSE, answer.ttl ?? DEFAULT_TTL)
   }
 
-  /** The question has failed, or its answer is none. An iterable may go on. */
+  /** The question has failed, or its answer is invalid. An iterable may continue. */
   #onFailure(abort: AbortController, error: Error): void {
     if (!this.#isOf(abort)) return
     this.#error = error
@@ -218,7 +222,7 @@ export class Discovery {
 
   #watch(iterable: AsyncIterable<unknown>, abort: AbortController, alarm: Alarm): void {
     alarm.cancel()
-    // A getter of the caller's may throw.
+    // A caller's getter may throw.
     try {
       const answers = iterable[Symbol.asyncIterator]()
       this.#state = { kind: 'watching', abort, answers }
@@ -241,7 +245,7 @@ export class Discovery {
     }
   }
 
-  /** An iterable has ended, or has failed. The function that made it is asked for another one. */
+  /** An iterable has ended or failed. The function that created it is asked for another one. */
   #onEnd(abort: AbortController, error: Error): void {
     if (!this.#isOf(abort)) return
     this.#error = error
@@ -250,7 +254,7 @@ export class Discovery {
     this.#tellError(error, true)
   }
 
-  /** What a listener of the caller's throws is no failure of the source. */
+  /** If one of the caller's listeners throws, that isn't a failure of the source. */
   #tellAnswer(): void {
     try {
       this.#owner.onAnswer(this)
@@ -259,7 +263,7 @@ export class Discovery {
     }
   }
 
-  /** Parameters as of the owner's `onError()`. */
+  /** Parameters as in the owner's `onError()`. */
   #tellError(error: Error, isFinal: boolean): void {
     try {
       this.#owner.onError(this, error, isFinal)
@@ -281,7 +285,7 @@ export class Discovery {
   #release(state: DiscoveryState): void {
     if (state.kind === 'asking' || state.kind === 'pausing') state.alarm.cancel()
     if (state.kind === 'asking' || state.kind === 'watching') state.abort.abort()
-    // A generator that waits for something ends when that comes, and its failure tells nothing any more.
+    // A generator that is waiting for something ends when that arrives; its failure no longer matters.
     if (state.kind === 'watching') letGo(state.answers)
   }
 }
@@ -290,6 +294,6 @@ function letGo(answers: AsyncIterator<unknown>): void {
   try {
     Promise.resolve(answers.return?.()).catch(noop)
   } catch {
-    // `return()` of the caller's own iterator has failed: it is left alone either way.
+    // The `return()` of the caller's own iterator has failed: it is left alone in any case.
   }
 }

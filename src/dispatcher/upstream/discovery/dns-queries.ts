@@ -1,5 +1,5 @@
 /**
- * Asks for the addresses of a name: the system, or name servers.
+ * Asks the system, or name servers, for a name's addresses.
  *
  * @module
  */
@@ -12,43 +12,43 @@ import { toIpVersion } from '../../../core/ip-address.ts'
 import { toError } from '../../../errors/errors.ts'
 import { toCheckedLookup } from '../../../session/connect/addresses.ts'
 
-/** An address of a name. */
+/** One of a name's addresses. */
 export interface FoundAddress {
   readonly host: string
   readonly family: 4 | 6
-  /** Seconds, of the record; null: unknown. */
+  /** The record's TTL in seconds; null: unknown. */
   readonly ttl: number | null
 }
 
-/** The questions of one resolution. */
+/** The queries for one resolution. */
 export interface NameQueries {
   /**
    * At least one.
    *
-   * @param mayBeKept whether, if all questions fail, the addresses of before do: another name has an answer
+   * @param mayBeKept whether the previous addresses are used if all queries fail, because another name has an answer
    */
   addresses(name: string, mayBeKept: boolean): Promise<readonly FoundAddress[]>
   services(name: string): Promise<readonly SrvRecord[]>
-  /** No other names are asked for any more. */
+  /** Other names will not be asked for any more. */
   forgetOthers(names: readonly string[]): void
-  /** A question has failed, and others give an answer. */
+  /** A query has failed, and others have an answer. */
   report(error: unknown): void
 }
 
-/** The shortest TTL in seconds; null: none is known. */
+/** The shortest TTL in seconds; null if none is known. */
 export function toShortestTtl(addresses: readonly FoundAddress[]): number | null {
   const known = addresses.flatMap(({ ttl }) => (ttl === null ? [] : [ttl]))
   return known.length === 0 ? null : Math.min(...known)
 }
 
-/** @throws what Node throws for an address that isn't one */
+/** @throws what Node throws for an invalid address */
 export function makeResolver(timeout: number, servers: readonly string[] | null): promises.Resolver {
   const resolver = new (loadDns().promises.Resolver)({ timeout, tries: 2 })
   if (servers !== null) resolver.setServers(servers)
   return resolver
 }
 
-/** By the system's own look-up, or by one of the caller's in its place. */
+/** Uses the system's own lookup, or one of the caller's instead. */
 export class SystemQueries implements NameQueries {
   readonly #lookup: LookupFunction
   readonly #family: 0 | 4 | 6
@@ -60,12 +60,12 @@ export class SystemQueries implements NameQueries {
 
   async addresses(name: string): Promise<readonly FoundAddress[]> {
     const family = this.#family
-    // As sockets of Node: no address of a family that the machine itself has none of.
+    // As Node's sockets do: no addresses of a family that the machine itself has none of.
     const hints = family === 0 && process.platform !== 'win32' ? loadDns().ADDRCONFIG : 0
     const found = await new Promise<readonly LookupAddress[]>((resolve, reject) => {
       this.#lookup(name, { all: true, family, hints }, (error, found) => {
         if (error !== null && error !== undefined) reject(error)
-        // A caller's function may not know `all`. It was checked that there is an address.
+        // A caller's function may not support `all`. It was checked that there is an address.
         else resolve(typeof found === 'string' ? [{ address: found, family: toIpVersion(found) }] : found)
       })
     })
@@ -88,14 +88,14 @@ export class SystemQueries implements NameQueries {
 /** RFC 2308: there is no such name, or it has no such record. That is an answer. */
 const NOTHING: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** By name servers. */
+/** Asks name servers. */
 export class ServerQueries implements NameQueries {
   readonly #resolver: promises.Resolver
   readonly #families: readonly (4 | 6)[]
   readonly #context: UpstreamResolverContext
   readonly #kept: Map<string, readonly FoundAddress[]>
 
-  /** @param kept the last good answers, for questions that fail later while others don't: owned by the caller */
+  /** @param kept the last good answers, for queries that fail later while others don't. It belongs to the caller */
   constructor(
     resolver: promises.Resolver,
     family: 0 | 4 | 6,
@@ -126,7 +126,7 @@ export class ServerQueries implements NameQueries {
         errors.unshift(outcome.reason)
       }
     }
-    // A failed answer isn't an empty one: it takes away no address, as long as another question has an answer.
+    // A failed answer isn't an empty one: it removes no addresses as long as another query has an answer.
     if (found.length === 0 && !mayBeKept) throw errors[0] ?? toNoRecords(name)
     for (const [index, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled' || isNothing(outcome.reason)) continue
@@ -158,7 +158,7 @@ export class ServerQueries implements NameQueries {
     return records.map((record) => ({ host: record.address, family, ttl: record.ttl }))
   }
 
-  /** A question that waits keeps the process alive: when no answer is wanted any more, it ends. */
+  /** A waiting query keeps the process alive, so it ends when no answer is wanted any more. */
   async #cancelable<TAnswer>(answer: Promise<TAnswer>): Promise<TAnswer> {
     const { signal } = this.#context
     const onAbort = (): void => this.#resolver.cancel()

@@ -1,12 +1,12 @@
 /**
- * Pure: what SRV records say (RFC 2782).
+ * Pure: the meaning of SRV records (RFC 2782).
  *
  * @module
  */
 
 import type { SrvRecord } from 'node:dns'
 
-/** A host of a service. */
+/** One of a service's hosts. */
 export interface SrvTarget {
   readonly name: string
   readonly port: number
@@ -15,13 +15,13 @@ export interface SrvTarget {
   readonly priority: number
 }
 
-/** RFC 2782: a record of weight 0 has "a very small chance of being selected" beside others. */
+/** RFC 2782: a record of weight 0 has "a very small chance of being selected" next to others. */
 const LEAST_WEIGHT = 0.1
 
 /**
- * The hosts of a service, and what is wrong with the records that name none: a port of 0 can't be connected to.
+ * A service's hosts, and what is wrong with the records that don't name any: port 0 can't be connected to.
  *
- * @throws when its domain says that there is no such service, by a target of `.`, or when no record can be used
+ * @throws if the domain says, with a target of `.`, that there is no such service, or if no record can be used
  */
 export function toTargets(
   service: string,

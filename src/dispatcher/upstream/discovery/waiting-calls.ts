@@ -1,5 +1,5 @@
 /**
- * Calls that came before any upstream is known.
+ * Calls that arrive before any upstream is known.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import type { Clock, Timed } from '../../../core/clock.ts'
 import { Deadlines } from '../../../core/clock.ts'
 import type { DodiciError } from '../../../errors/errors.ts'
 
-/** The shortest limit of a call that has to do with waiting. */
+/** The shortest of a call's limits that apply to waiting. */
 export interface WaitLimit {
   readonly name: 'queueTimeout' | 'connectTimeout' | 'requestTimeout'
-  /** Milliseconds; 0: none. */
+  /** In milliseconds; 0: none. */
   readonly value: number
 }
 
-/** A call, as it waits. */
+/** A call, while it waits. */
 export interface WaitingCall {
   /** There are upstreams. */
   begin(): void
@@ -24,7 +24,7 @@ export interface WaitingCall {
   abandon(error: Error): void
 }
 
-/** One call, with its deadline, and the async context of its caller. */
+/** One call, with its deadline and its caller's async context. */
 class Wait extends CallerContext implements Timed {
   deadline = Number.POSITIVE_INFINITY
   listIndex = -1
@@ -50,7 +50,7 @@ export class WaitingCalls {
   readonly #waits = new Map<WaitingCall, Wait>()
   readonly #onLate: (wait: Wait) => void
 
-  /** @param toLateError makes the error of a call that has reached its limit */
+  /** @param toLateError creates the error for a call that has reached its limit */
   constructor(clock: Clock, toLateError: (limit: WaitLimit) => DodiciError) {
     this.#deadlines = new Deadlines(clock, true)
     this.#onLate = (wait) => {
@@ -68,7 +68,7 @@ export class WaitingCalls {
     const wait = new Wait(call, limit, this.#onLate)
     this.#waits.set(call, wait)
     const now = this.#deadlines.now()
-    // Without a limit it keeps the process alive all the same.
+    // Even without a limit, it keeps the process alive.
     const at = limit.value === 0 ? Number.MAX_VALUE : now + limit.value
     this.#deadlines.listFor(limit.value).set(wait, at, now)
   }
@@ -81,17 +81,17 @@ export class WaitingCalls {
     if (this.#waits.size === 0) this.#deadlines.stop()
   }
 
-  /** In the order in which they came. */
+  /** In the order in which they arrived. */
   beginAll(): void {
     for (const wait of this.#takeAll()) wait.runInAsyncScope(wait.call.begin, wait.call)
   }
 
-  /** @param toOwn makes one error for each call */
+  /** @param toOwn creates one error for each call */
   failAll(toOwn: () => Error): void {
     for (const wait of this.#takeAll()) wait.runInAsyncScope(wait.call.abandon, wait.call, toOwn())
   }
 
-  /** A call may dispatch another one, which waits anew. */
+  /** A call may dispatch another one, which then waits, too. */
   #takeAll(): Wait[] {
     const waits = [...this.#waits.values()]
     for (const { call } of waits) this.delete(call)

@@ -1,5 +1,5 @@
 /**
- * What a transport knows of a method: made at its first call, and kept.
+ * What a transport knows about a method, created at its first call and kept.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export class Codec<I extends DescMessage, O extends DescMessage> implements Send
   readonly hasNoSideEffects: boolean
   readonly serialize: (message: MessageShape<I>) => Uint8Array<ArrayBuffer>
   readonly parse: (data: Uint8Array) => MessageShape<O>
-  /** The fields of a call without any of its own, when they were first asked for. */
+  /** The fields of a call that has none of its own, once they have been needed. */
   plain: PlainHeader | null = null
 
   constructor(method: Method<I, O>, settings: Settings) {

@@ -1,5 +1,5 @@
 /**
- * gzip and Brotli as connect-es wants them.
+ * gzip and Brotli as connect-es expects them.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type * as declared from './declarations.ts'
 
 type Transform = (bytes: Uint8Array, options: { maxOutputLength?: number }) => Promise<Buffer>
 
-/** Bytes that don't have the form of the compression, as zlib and the decoder of Brotli say it. */
+/** The errors of zlib and the Brotli decoder for bytes that aren't in the compression's format. */
 const MALFORMED = /^(Z_DATA_ERROR|Z_BUF_ERROR|ERR_PADDING_2|ERR__ERROR_FORMAT_.*)$/
 
 export const compressionGzip: typeof declared.compressionGzip = toCompression(
@@ -32,7 +32,7 @@ function toCompression(name: string, compress: Transform, decompress: Transform)
     name,
     compress: async (bytes) => toBytes(await compress(bytes, {})),
     async decompress(bytes, readMaxBytes) {
-      // A message without bytes may be sent as such, although it is marked as compressed.
+      // A message without bytes may be sent as it is, although it is marked as compressed.
       if (bytes.length === 0) return new Uint8Array(0)
       try {
         return toBytes(await decompress(bytes, { maxOutputLength: readMaxBytes }))
@@ -53,7 +53,7 @@ function toDecompressionError(error: unknown, readMaxBytes: number): ConnectErro
   return new ConnectError('decompression failed', status, undefined, undefined, error)
 }
 
-/** The bytes without the methods of a Buffer: those of a `bytes` field are a part of them. */
+/** The bytes without a Buffer's methods, because the value of a `bytes` field is a part of them. */
 function toBytes({ buffer, byteOffset, length }: Buffer): Uint8Array<ArrayBuffer> {
   return buffer instanceof ArrayBuffer
     ? new Uint8Array(buffer, byteOffset, length)

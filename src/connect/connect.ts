@@ -1,5 +1,5 @@
 /**
- * Connect's own protocol: a unary call is a plain request; a stream has its end as the last message.
+ * Connect's own protocol: a unary call is a plain request; a stream's last message contains its end.
  *
  * @see https://connectrpc.com/docs/protocol
  * @module
@@ -65,7 +65,7 @@ export class Connect implements Protocol {
     }
     const isGet = useHttpGet && codec.hasNoSideEffects
     const { deadline } = given
-    // It leaves out the fields of a body.
+    // A GET omits a body's fields.
     const request = isGet ? { ...toGet(given, bytes, useBinaryFormat), deadline, raw: undefined } : given
     const exchange = new UnaryExchange(request, this.#toCheck('unary'), this.#toSink)
     const { checked, header: all, body } = await exchange.run(codec, isGet ? null : bytes)
@@ -113,7 +113,7 @@ export class Connect implements Protocol {
   }
 }
 
-/** A body of one message, without a prefix. */
+/** A body that consists of one message, without a prefix. */
 class BytesSink implements BodySink<Uint8Array<ArrayBuffer>> {
   readonly #readMaxBytes: number
   readonly #pieces: Uint8Array[] = []

@@ -1,5 +1,5 @@
 /**
- * Messages with their prefix of five octets: flags, and the length. All three protocols have the same.
+ * Messages with their prefix of five octets: flags, and the length. All three protocols use the same prefix.
  *
  * @see https://connectrpc.com/docs/protocol#streaming-rpcs
  * @module
@@ -8,19 +8,21 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { Compression } from '@connectrpc/connect/protocol'
 
-/** Octets of a prefix. */
+/** A prefix's size, in octets. */
 const PREFIX = 5
 
-/** A prefix may announce 4 GiB that never come: memory is taken as the bytes come, beginning with this much. */
+/**
+ * A prefix may announce 4 GiB that never arrive, so memory is allocated as the bytes arrive, starting with this much.
+ */
 const FIRST_SIZE = 65_536
 
-/** The flag of a message that is compressed. */
+/** The flag of a compressed message. */
 const COMPRESSED = 1
 
-/** A message as it came. */
+/** A message as it arrived. */
 export interface Envelope {
   readonly flags: number
-  /** Its bytes alone: they don't keep a much larger chunk of the connection alive. */
+  /** Only its bytes: they don't keep a much larger chunk from the connection alive. */
   readonly data: Uint8Array<ArrayBuffer>
 }
 
@@ -53,7 +55,7 @@ export function isCompressed({ flags }: Envelope): boolean {
   return (flags & COMPRESSED) === COMPRESSED
 }
 
-/** @param compression - what the header section of the response named; null: nothing */
+/** @param compression - what the response's header section named; null: nothing */
 export async function decompress(
   { data }: Envelope,
   compression: Compression | null,
@@ -69,14 +71,17 @@ export function toOversized(length: number, readMaxBytes: number): ConnectError 
   return new ConnectError(text, Code.ResourceExhausted)
 }
 
-/** Finds the messages in the pieces of a body. */
+/** Finds the messages in a body's pieces. */
 export class EnvelopeReader {
   readonly #readMaxBytes: number
-  /** Where the prefix is collected that pieces of the body cut. */
+  /** Collects a prefix that is split across pieces of the body. */
   readonly #prefix = new Uint8Array(PREFIX)
   #prefixLength = 0
   #flags = 0
-  /** What has come of the message that pieces of the body cut; null between messages. It grows up to `#length`. */
+  /**
+   * What has arrived of a message that is split across pieces of the body; null between messages. It grows up to
+   * `#length`.
+   */
   #data: Uint8Array<ArrayBuffer> | null = null
   #dataLength = 0
   #length = 0
@@ -85,11 +90,14 @@ export class EnvelopeReader {
     this.#readMaxBytes = readMaxBytes
   }
 
-  /** The body has ended. @throws ConnectError if that was within a message, or within its prefix */
+  /**
+   * The body has ended.
+   *
+   * @throws ConnectError if that was within a message, or within its prefix
+   */
   end(): void {
     if (this.#data === null && this.#prefixLength === 0) return
-    // The caller has done nothing wrong: connect-node says INVALID_ARGUMENT, and Connect's own conformance suite
-    // INTERNAL.
+    // The caller has done nothing wrong: connect-node uses INVALID_ARGUMENT, Connect's own conformance suite INTERNAL.
     throw new ConnectError('protocol error: incomplete envelope', Code.Internal)
   }
 
@@ -131,7 +139,7 @@ export class EnvelopeReader {
     }
   }
 
-  /** @returns the offset behind what was taken */
+  /** @returns the offset after what was taken */
   #fillPrefix(piece: Uint8Array, offset: number): number {
     const end = Math.min(piece.length, offset + PREFIX - this.#prefixLength)
     this.#prefix.set(piece.subarray(offset, end), this.#prefixLength)
@@ -165,7 +173,7 @@ function toLength(bytes: Uint8Array, at: number): number {
   )
 }
 
-/** A `bytes` field is a view of the message. One that is kept is not to keep a chunk of twice its size. */
+/** A `bytes` field is a view of the message. If it is kept, it must not keep a chunk of twice its size. */
 function toOwn(piece: Uint8Array, offset: number, length: number): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset } = piece
   return length * 2 >= buffer.byteLength && buffer instanceof ArrayBuffer

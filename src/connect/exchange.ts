@@ -1,5 +1,5 @@
 /**
- * One request and its response, over `dispatch()` alone: what all protocols share.
+ * One request and its response, over `dispatch()` alone: shared by all protocols.
  *
  * @module
  */
@@ -10,23 +10,23 @@ import { getGlobalDispatcher } from '../index.ts'
 import { toConnectError } from './failure.ts'
 import { appendRaw, toRaw } from './fields.ts'
 
-/** A request as it is after all interceptors. */
+/** A request after all interceptors. */
 export interface ExchangeRequest {
   readonly url: string
   readonly requestMethod: string
   readonly header: Headers
   /** {@link NEVER}: nothing ends the call. */
   readonly signal: AbortSignal
-  /** The deadline, by `performance.now()`, where the signal isn't aborted at it. Milliseconds. */
+  /** The deadline in milliseconds, as `performance.now()` counts, if the signal isn't aborted at it. */
   readonly deadline?: number | undefined
-  /** `header` as `[name, value, …]`, where it is known. */
+  /** `header` as `[name, value, …]`, if it is known. */
   readonly raw?: readonly string[] | undefined
 }
 
-/** The signal of a call that has none. */
+/** The signal for a call that has none. */
 export const NEVER = new AbortController().signal
 
-/** Where a request goes: a URL as a dispatcher wants it. */
+/** Where a request goes: a URL as a dispatcher expects it. */
 export interface Target {
   readonly url: string
   readonly origin: string
@@ -40,37 +40,39 @@ export function toTarget(url: string): Target {
 
 /** How the request is sent. */
 export interface Sending {
-  /** undefined: the global one. */
+  /** undefined: the global dispatcher. */
   readonly dispatcher: Dispatcher | undefined
-  /** That of the method's own URL: interceptors rarely change it. */
+  /** The target of the method's own URL, which interceptors rarely change. */
   readonly target: Target
   /** Whether the method may be called twice. */
   readonly idempotent: boolean
 }
 
-/** The deadline is the only clock of a call, and connect-es keeps it. PINGs find a dead connection. Milliseconds. */
+/**
+ * In milliseconds. A call's only time limit is its deadline, which connect-es keeps. PINGs detect a dead connection.
+ */
 const NO_CLOCKS = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
 
-/** Node makes a longer timer one of a millisecond: a call of over 24 days has none. Milliseconds. */
+/** In milliseconds. Node reduces a longer timer to one millisecond, so a call of more than 24 days has none. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** What a subclass makes of a response: it is told in order, and each method may throw, which ends the call. */
+/** What a subclass does with a response. Its methods are called in order, and each may throw, which ends the call. */
 export abstract class Exchange implements DispatchHandler {
   readonly #request: ExchangeRequest
   readonly #begun = performance.now()
   #controller: DispatchController | null = null
-  /** Null until it has failed. */
+  /** Null until it fails. */
   #failure: ConnectError | null = null
   #isOver = false
   #timer: NodeJS.Timeout | null = null
-  /** What listens to the signal; null while nothing does. */
+  /** The listener for the signal; null while there is none. */
   #onAbort: (() => void) | null = null
 
   constructor(request: ExchangeRequest) {
     this.#request = request
   }
 
-  /** The error that ended it; null: none did. */
+  /** The error that ended it; null if none did. */
   protected get failure(): ConnectError | null {
     return this.#failure
   }
@@ -79,7 +81,7 @@ export abstract class Exchange implements DispatchHandler {
     return this.#controller
   }
 
-  /** The header section of the response. */
+  /** The response's header section. */
   protected abstract onHeader(status: number, header: Headers): void
 
   /** A piece of the body. */
@@ -111,7 +113,7 @@ export abstract class Exchange implements DispatchHandler {
         body,
       }
       if (signal !== NEVER) {
-        // No object: EventTarget would make a function of it that outlives the call.
+        // Not an object: EventTarget would turn it into a function that outlives the call.
         const onAbort = (): void => this.handleEvent()
         this.#onAbort = onAbort
         signal.addEventListener('abort', onAbort)
@@ -129,7 +131,7 @@ export abstract class Exchange implements DispatchHandler {
     this.#finish()
     const error = toConnectError(thrown, this.#request.header, this.#begun)
     this.#failure = error
-    // The stream is reset with CANCEL. Without effect if the dispatcher has told of the failure.
+    // The stream is reset with CANCEL. This has no effect if the dispatcher has reported the failure.
     this.#controller?.abort(error)
     this.onFailure(error)
   }
@@ -140,7 +142,7 @@ export abstract class Exchange implements DispatchHandler {
     if (this.#onAbort !== null) this.#request.signal.removeEventListener('abort', this.#onAbort)
   }
 
-  /** The signal has fired: connect-es aborts its signal for the caller, at the deadline, and behind the end. */
+  /** The signal has fired: connect-es aborts its signal when the caller aborts, at the deadline, and after the end. */
   handleEvent(): void {
     this.fail(ConnectError.from(this.#request.signal.reason, Code.Canceled))
   }
@@ -151,7 +153,7 @@ export abstract class Exchange implements DispatchHandler {
   }
 
   onResponseStart(controller: DispatchController, status: number): void {
-    // An informational response.
+    // This one is informational.
     if (status < 200 || this.#isOver) return
     try {
       this.onHeader(status, appendRaw(new Headers(), controller.rawHeaders))
@@ -186,7 +188,7 @@ export abstract class Exchange implements DispatchHandler {
   }
 }
 
-/** As connect-es says it. */
+/** With connect-es' wording. */
 function expire(exchange: Exchange): void {
   exchange.fail(new ConnectError('the operation timed out', Code.DeadlineExceeded))
 }

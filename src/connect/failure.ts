@@ -1,5 +1,5 @@
 /**
- * What ended a call, as an error of connect-es.
+ * The cause of a call's end, as a connect-es error.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { parseTimeout as parseGrpcTimeout } from '@connectrpc/connect/protocol-g
 import { errors } from '../index.ts'
 
 /**
- * The error codes of RST_STREAM and GOAWAY. All others are INTERNAL.
+ * The error codes of RST_STREAM and GOAWAY. All others mean INTERNAL.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md#errors
  */
@@ -22,7 +22,7 @@ const BY_HTTP2_ERROR: Readonly<Record<number, Code>> = {
   13: Code.PermissionDenied,
 }
 
-/** The codes of what ends calls for all that is sent then: there is no connection, or there is none any more. */
+/** The codes of errors that would end any call at that time: there is no connection, or no longer one. */
 const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   'UND_ERR_SOCKET',
   'UND_ERR_CONNECT_TIMEOUT',
@@ -41,7 +41,7 @@ const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   ],
 ])
 
-/** The codes of limits and clocks that the dispatcher has of its own. */
+/** The codes of the dispatcher's own limits and timeouts. */
 const BY_CODE: Readonly<Record<string, Code>> = {
   DODICI_ERR_REQUEST_TIMEOUT: Code.DeadlineExceeded,
   UND_ERR_ABORTED: Code.Canceled,
@@ -50,9 +50,9 @@ const BY_CODE: Readonly<Record<string, Code>> = {
 }
 
 /**
- * @param thrown - an error of the dispatcher, or anything else
- * @param header - of the request: it says the deadline
- * @param begun - when the call began, by `performance.now()`
+ * @param thrown - an error from the dispatcher, or anything else
+ * @param header - the request's header, which contains the deadline
+ * @param begun - when the call began, as `performance.now()` counts
  */
 export function toConnectError(thrown: unknown, header: Headers, begun: number): ConnectError {
   if (thrown instanceof ConnectError) return thrown
@@ -64,12 +64,12 @@ export function toConnectError(thrown: unknown, header: Headers, begun: number):
   else if (http2ErrorCode === 0 && processed === 'no') status = Code.Unavailable
   else if (typeof http2ErrorCode === 'number') status = BY_HTTP2_ERROR[http2ErrorCode] ?? status
   else if (UNAVAILABLE.has(code) || thrown instanceof errors.ConnectError) status = Code.Unavailable
-  // A server that meets the deadline first may reset the stream with CANCEL.
+  // A server that reaches the deadline first may reset the stream with CANCEL.
   if (http2ErrorCode === 8 && performance.now() - begun >= toTimeout(header)) status = Code.DeadlineExceeded
   return new ConnectError(String(message ?? thrown), status, undefined, undefined, thrown)
 }
 
-/** What the server was told. Milliseconds; Infinity: it was told none. */
+/** What the server was told, in milliseconds; Infinity if nothing. */
 function toTimeout(header: Headers): number {
   const grpc = parseGrpcTimeout(header.get('grpc-timeout'), Number.MAX_SAFE_INTEGER)
   const connect = parseConnectTimeout(header.get('connect-timeout-ms'), Number.MAX_SAFE_INTEGER)

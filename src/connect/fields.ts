@@ -1,10 +1,10 @@
 /**
- * Fields between connect-es, which has `Headers`, and a dispatcher, which has flat lists.
+ * Converts fields between connect-es, which uses `Headers`, and a dispatcher, which uses flat lists.
  *
  * @module
  */
 
-/** Appends `[name, value, …]`, as the controller of a call has them. */
+/** Appends `[name, value, …]`, the form in which a call's controller has them. */
 export function appendRaw(headers: Headers, raw: readonly string[] | null): Headers {
   if (raw === null) return headers
   for (let index = 0; index < raw.length; index += 2) {

@@ -1,5 +1,5 @@
 /**
- * gRPC-Web: the trailers are the last message of the body.
+ * gRPC-Web: the body's last message contains the trailers.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md
  * @module
@@ -101,9 +101,9 @@ export class GrpcWeb implements Protocol {
   }
 }
 
-/** The trailers of a stream, which come once, and last. */
+/** A stream's trailers, which arrive once, at the end. */
 class TrailerEnd {
-  /** The header section has the status: there is to be no body. */
+  /** Whether the header section has the status: then no body may follow. */
   readonly #hasStatus: boolean
   readonly #header: Headers
   readonly #trailer: Headers

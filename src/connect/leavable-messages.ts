@@ -1,5 +1,5 @@
 /**
- * The messages of a stream as the transport hands them out.
+ * A stream's messages as the transport gives them to its caller.
  *
  * @module
  */
@@ -14,19 +14,19 @@ interface Held {
 }
 
 /**
- * `createClient()` gives its callers an iterable without `return()`, so a loop that is left tells the transport
- * nothing. But nothing refers to the messages then: the call ends when they are collected.
+ * `createClient()` gives its callers an iterable without `return()`, so the transport isn't told when a loop is left.
+ * But then nothing refers to the messages: the call ends when they are collected.
  */
 const forgotten = new FinalizationRegistry(leave)
 
 function leave({ messages, calls }: Held): void {
   for (const call of calls) call.leave(new ConnectError('the iterable of messages was left', Code.Canceled))
-  // It tells `runStreamingCall()`, whose iterable has no `return()`: the deadline's timer ends, and the messages to
-  // be sent get their `return()`. The outcome was decided above.
+  // This tells `runStreamingCall()`, whose iterable has no `return()`: the deadline's timer ends, and `return()` is
+  // called on the messages to send. The outcome was decided above.
   messages.next().catch(() => {})
 }
 
-/** A call ends when its messages are left, and not only when they are read to their end. */
+/** A call ends when its messages are left, not only when they are read to their end. */
 export class LeavableMessages<T> implements AsyncIterableIterator<T> {
   readonly #messages: AsyncIterator<T>
   readonly #held: Held

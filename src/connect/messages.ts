@@ -1,5 +1,5 @@
 /**
- * The messages of a stream, in both directions.
+ * A stream's messages, in both directions.
  *
  * @module
  */
@@ -9,47 +9,63 @@ import type { Compression } from '@connectrpc/connect/protocol'
 import type { Envelope } from './envelopes.ts'
 import { decompress, isCompressed, toCompressedFrame, toFrame } from './envelopes.ts'
 
-/** What a protocol knows of the messages of a response. */
+/** What a protocol knows about a response's messages. */
 export interface MessageRules<T> {
-  /** The flag of the envelope that ends the stream; 0: the protocol has none. */
+  /** The flag of the envelope that ends the stream; 0 if the protocol has none. */
   readonly endFlag: number
-  /** What the header section named; null: nothing. */
+  /** The compression that the header section named; null: none. */
   readonly compression: Compression | null
   readonly readMaxBytes: number
   parse(data: Uint8Array): T
-  /** Before each message. @throws ConnectError if there may be none */
+  /**
+   * Called before each message.
+   *
+   * @throws ConnectError if there must be none
+   */
   onMessage(): void
-  /** The envelope that ends the stream. @throws ConnectError for a call that has failed */
+  /**
+   * Called for the envelope that ends the stream.
+   *
+   * @throws ConnectError if the call has failed
+   */
   onEndEnvelope(data: Uint8Array): void
-  /** The body has been read, and the trailers have come. @throws ConnectError for a call that has failed */
+  /**
+   * The body has been read, and the trailers have arrived.
+   *
+   * @throws ConnectError if the call has failed
+   */
   onEnd(): void
 }
 
-/** Where the messages of a response come from: a call. */
+/** Where a response's messages come from: a call. */
 export interface MessageSource {
-  /** Whether the response has come in whole. Messages may wait. */
+  /** Whether the whole response has arrived. Messages may be waiting. */
   readonly isComplete: boolean
   /**
-   * The next message. Null: none waits.
+   * The next message. Null: none is waiting.
    *
-   * @throws ConnectError if the call has failed, behind the messages that came before
+   * @throws ConnectError if the call has failed, after the messages that arrived before
    */
   take(): Envelope | null
-  /** Settles when `take()` has something to say. */
+  /** Settles when `take()` has something to return or throw. */
   wait(): Promise<void>
-  /** The body has been read. @throws ConnectError if it ended within a message */
+  /**
+   * The body has been read.
+   *
+   * @throws ConnectError if it ended within a message
+   */
   end(): void
   /** Ends the call, unless it is over. */
   fail(error: unknown): void
-  /** The caller wants no more: what waits is dropped, and the call ends if it hasn't. */
+  /** The caller doesn't want more: waiting messages are dropped, and the call ends if it hasn't. */
   leave(error: ConnectError): void
 }
 
-/** The messages of a response. Leaving it cancels the call. */
+/** A response's messages. Leaving the loop cancels the call. */
 export class IncomingMessages<T> implements AsyncIterableIterator<T> {
   readonly #source: MessageSource
   readonly #rules: MessageRules<T>
-  /** The answer to `next()` that is still to come; others wait for it. Null: there is none. */
+  /** The pending answer to `next()`, which others wait for. Null: there is none. */
   #turn: Promise<IteratorResult<T>> | null = null
   #isOver = false
 
@@ -70,7 +86,7 @@ export class IncomingMessages<T> implements AsyncIterableIterator<T> {
     if (this.#isOver) return Promise.resolve({ done: true, value: undefined })
     try {
       const envelope = this.#source.take()
-      // Most messages have come when they are asked for, and aren't compressed.
+      // Most messages have arrived when they are asked for, and aren't compressed.
       if (envelope !== null && !isCompressed(envelope) && !this.#isEnd(envelope)) {
         return Promise.resolve({ done: false, value: this.#toMessage(envelope.data) })
       }
@@ -88,7 +104,7 @@ export class IncomingMessages<T> implements AsyncIterableIterator<T> {
     return Promise.resolve({ done: true, value: undefined })
   }
 
-  /** @param first - what was taken already; null: it has to be waited for */
+  /** @param first - what was already taken; null: wait for it */
   async #advance(first: Envelope | null): Promise<IteratorResult<T>> {
     try {
       let envelope = first
@@ -128,7 +144,7 @@ export class IncomingMessages<T> implements AsyncIterableIterator<T> {
     return decompress(envelope, this.#rules.compression, this.#rules.readMaxBytes)
   }
 
-  /** The error is told once; there is nothing behind it. */
+  /** The error is reported once; nothing follows it. */
   #fail(error: unknown): Promise<never> {
     this.#isOver = true
     this.#source.fail(error)
@@ -143,7 +159,7 @@ export interface SendingRules<T> {
   serialize(message: T): Uint8Array<ArrayBuffer>
 }
 
-/** One message as it is sent. */
+/** One message in the form in which it is sent. */
 export function toMessageFrame<T>(
   message: T,
   { sendCompression, compressMinBytes, serialize }: SendingRules<T>,
@@ -162,13 +178,13 @@ export async function toBody<T>(messages: AsyncIterable<T>, rules: SendingRules<
   return frames.length === 1 && first !== undefined ? first : Buffer.concat(frames)
 }
 
-/** The messages of a request, as they come. */
+/** A request's messages, as they arrive. */
 export class OutgoingMessages<T> implements AsyncIterableIterator<Uint8Array> {
   readonly #messages: AsyncIterator<T>
   readonly #rules: SendingRules<T>
   readonly #onError: (error: unknown) => void
 
-  /** @param onError - the messages, or the codec, threw. It is told first, since the body's own error says less. */
+  /** @param onError - the messages, or the codec, threw. Called first, because the body's own error says less. */
   constructor(messages: AsyncIterable<T>, rules: SendingRules<T>, onError: (error: unknown) => void) {
     this.#messages = messages[Symbol.asyncIterator]()
     this.#rules = rules
@@ -190,10 +206,13 @@ export class OutgoingMessages<T> implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** The call is over. An async generator that waits for something would wait here, too: its end isn't awaited. */
+  /**
+   * The call is over. An async generator that is waiting for something would make this wait, too, so its end isn't
+   * awaited.
+   */
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#messages.return?.().catch(() => {
-      // The call has its outcome: what the messages throw at their end is no part of it.
+      // The call has its outcome: what the messages throw at their end doesn't belong to it.
     })
     return { done: true, value: undefined }
   }

@@ -1,5 +1,5 @@
 /**
- * What the transport wants of a protocol, and what gRPC, gRPC-Web and the streams of Connect have in common.
+ * What the transport needs from a protocol, and what gRPC, gRPC-Web and Connect's streams have in common.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { HeaderCheck } from './unary-exchange.ts'
 /** A call that the transport can end when its caller has left it. */
 export type Leavable = Pick<MessageSource, 'leave'>
 
-/** A unary request, and what an exchange may know of it beside. */
+/** A unary request, and what else an exchange may know about it. */
 export type UnaryInput<I extends DescMessage, O extends DescMessage> = UnaryRequest<I, O> & ExchangeRequest
 
 export interface Protocol {
@@ -52,14 +52,14 @@ export function toSendingRules<I extends DescMessage, O extends DescMessage>(
   return { serialize, sendCompression, compressMinBytes }
 }
 
-/** A stream that was sent, and whose response has begun. */
+/** A stream whose request was sent, and whose response has begun. */
 interface Streaming<TChecked> {
   readonly exchange: StreamExchange<TChecked>
   readonly checked: TChecked
   readonly header: Headers
 }
 
-/** A stream fails by a status in the header section at once; of a unary call the body counts, too. */
+/** With a status in the header section, a stream fails at once; for a unary call, the body counts, too. */
 export function toStreamCheck<TChecked extends { readonly headerError?: ConnectError | undefined }>(
   check: HeaderCheck<TChecked>,
 ): HeaderCheck<TChecked> {
@@ -70,7 +70,7 @@ export function toStreamCheck<TChecked extends { readonly headerError?: ConnectE
   }
 }
 
-/** Sends the request of a stream. */
+/** Sends a stream's request. */
 export async function beginStream<I extends DescMessage, O extends DescMessage, TChecked>(
   request: StreamRequest<I, O>,
   codec: Codec<I, O>,
@@ -88,12 +88,12 @@ export async function beginStream<I extends DescMessage, O extends DescMessage, 
   return { exchange, ...(await exchange.run(codec, body)) }
 }
 
-/** Whatever an interceptor says: the protocol knows no other method. */
+/** Whatever an interceptor says: the protocol has no other method. */
 export function toPost({ url, header, signal, deadline, raw }: ExchangeRequest): ExchangeRequest {
   return { url, header, signal, deadline, raw, requestMethod: 'POST' }
 }
 
-/** @param rules - what the protocol knows of the messages, beside what is the same for all */
+/** @param rules - what the protocol knows about the messages, in addition to what all protocols share */
 export function toStreamResponse<I extends DescMessage, O extends DescMessage, TChecked>(
   { service, method }: StreamRequest<I, O>,
   { exchange, header }: Streaming<TChecked>,
@@ -103,7 +103,7 @@ export function toStreamResponse<I extends DescMessage, O extends DescMessage, T
   return { stream: true, service, method, header, trailer, message: new IncomingMessages(exchange, rules) }
 }
 
-/** The bytes of a message, decompressed. */
+/** A message's bytes, decompressed. */
 export function open(
   envelope: Envelope,
   compression: Compression | undefined,
@@ -113,8 +113,8 @@ export function open(
 }
 
 /**
- * Copies fields into trailers. Those of a response whose status is in its header section are there as well: it has no
- * other section ('Trailers-Only').
+ * Copies fields into trailers. A response with its status in the header section has no other section ('Trailers-Only'),
+ * so its header fields are trailers, too.
  */
 export function copyTo(trailer: Headers, header: Headers): void {
   for (const [name, value] of header) trailer.set(name, value)

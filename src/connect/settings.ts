@@ -1,5 +1,5 @@
 /**
- * The options of a transport, checked, with their defaults.
+ * A transport's options, checked, with their defaults.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import type { TransportOptions } from './declarations.ts'
 
 type Optional = 'dispatcher' | 'jsonOptions' | 'binaryOptions' | 'defaultTimeoutMs'
 
-/** The options with their defaults. Those that are undefined have none. */
+/** The options with their defaults. Undefined ones have none. */
 export type Settings = {
   readonly [Name in keyof Required<TransportOptions>]: Name extends Optional
     ? TransportOptions[Name]
     : Exclude<TransportOptions[Name], undefined>
 }
 
-/** Every option; the compiler names one that is missing. */
+/** Every option; the compiler reports a missing one. */
 const KNOWN: Readonly<Record<keyof TransportOptions, true>> = {
   baseUrl: true,
   protocol: true,

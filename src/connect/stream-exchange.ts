@@ -14,17 +14,17 @@ import { appendRaw } from './fields.ts'
 import type { MessageSource } from './messages.ts'
 import type { HeaderCheck } from './unary-exchange.ts'
 
-/** How many bytes of messages may wait for the caller before the server has to wait, and how many let it go on. */
+/** How many bytes of messages may wait for the caller before the server has to wait, and how many let it continue. */
 const HIGH_WATER_MARK = 65_536
 const LOW_WATER_MARK = HIGH_WATER_MARK / 2
 
-/** So many places that were read are given back at once, and no fewer: the array isn't copied for each message. */
+/** So many places that were read are removed at once, and no fewer, so that the array isn't copied for each message. */
 const SPENT_PLACES = 32
 
-/** What a message that waits costs beside its bytes, about: small ones are to be counted, too. */
+/** What a waiting message costs besides its bytes, approximately, so that small ones count, too. */
 const ENVELOPE_COST = 64
 
-/** The header section, when it has come. */
+/** The header section, when it has arrived. */
 export interface Begun<TChecked> {
   readonly checked: TChecked
   readonly header: Headers
@@ -37,7 +37,7 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
   readonly #reader: EnvelopeReader
   /** Filled at the end of the body. */
   readonly trailer = new Headers()
-  /** The messages that wait are those from `#next` on. */
+  /** The waiting messages are those from `#next` on. */
   #envelopes: Envelope[] = []
   #next = 0
   #size = 0
@@ -45,7 +45,7 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
   #isComplete = false
   #begin: (begun: Begun<TChecked>) => void = ignore
   #refuse: (error: Error) => void = ignore
-  /** Wakes who waits for a message, or for the end. */
+  /** Resumes whoever waits for a message, or for the end. */
   #wake: () => void = ignore
 
   constructor(request: ExchangeRequest, check: HeaderCheck<TChecked>, readMaxBytes: number) {
@@ -71,7 +71,7 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
     }
     this.#next++
     this.#size -= envelope.data.length + ENVELOPE_COST
-    // A slow reader never empties the queue: what it has read isn't to be kept until then.
+    // A slow reader never empties the queue, so what it has read is removed before that.
     if (
       this.#next === this.#envelopes.length ||
       (this.#next >= SPENT_PLACES && 2 * this.#next >= this.#envelopes.length)
@@ -102,7 +102,7 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
   }
 
   override handleEvent(): void {
-    // Of what the caller has cancelled it gets nothing more.
+    // The caller gets nothing more after cancelling.
     this.#drop()
     super.handleEvent()
   }

@@ -1,5 +1,5 @@
 /**
- * The transport: what connect-es' clients call.
+ * The transport, which connect-es' clients call.
  *
  * @module
  */
@@ -38,7 +38,7 @@ function toProtocol(settings: Settings): Protocol {
   }
 }
 
-/** What an interceptor could read of a request, and nothing else does. */
+/** The parts of a request that only interceptors can read. */
 const NO_CONTEXT = { requestMethod: 'POST', contextValues: createContextValues() } as const
 
 class DodiciTransport implements Transport {
@@ -71,8 +71,8 @@ class DodiciTransport implements Transport {
   }
 
   /**
-   * What `runUnaryCall()` does, without an AbortSignal of the call's own, which costs as much as all the rest: where
-   * there is no interceptor, nothing would see it.
+   * Does what `runUnaryCall()` does, but without a separate AbortSignal for the call, which costs as much as all the
+   * rest: without an interceptor, nothing would see it.
    */
   async #unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -127,7 +127,7 @@ class DodiciTransport implements Transport {
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
     const { codec, limits, common } = this.#begin(method, signal, timeoutMs, header, contextValues)
-    // More than one if an interceptor tries again.
+    // More than one if an interceptor retries.
     const calls: Leavable[] = []
     const response = await runStreamingCall({
       ...limits,
@@ -164,7 +164,7 @@ class DodiciTransport implements Transport {
     }
   }
 
-  /** As in connect-node, a timeout of 0 or less is none. */
+  /** As in connect-node, a timeout of 0 or less means none. */
   #toTimeout(given: number | undefined): number | undefined {
     if (given === undefined) return this.#settings.defaultTimeoutMs
     return given <= 0 ? undefined : given

@@ -12,27 +12,31 @@ import type { ExchangeRequest, Sending } from './exchange.ts'
 import { Exchange } from './exchange.ts'
 import { appendRaw } from './fields.ts'
 
-/** Takes the body of a response. */
+/** Accepts a response's body. */
 export interface BodySink<TBody> {
-  /** @throws ConnectError for more than the call can use: it ends then */
+  /** @throws ConnectError for more than the call can use, which ends it */
   add(piece: Uint8Array): void
-  /** @throws ConnectError for a body that is cut */
+  /** @throws ConnectError for a truncated body */
   end(): TBody
 }
 
-/** A response that is complete. */
+/** A complete response. */
 export interface Whole<TChecked, TBody> {
-  /** What the check of the header section has found. */
+  /** The result of the header section's check. */
   readonly checked: TChecked
   readonly header: Headers
   readonly body: TBody
   readonly trailer: Headers
 }
 
-/** Reads the header section. @throws ConnectError for a response that isn't the protocol's */
+/**
+ * Checks the header section.
+ *
+ * @throws ConnectError for a response that doesn't follow the protocol
+ */
 export type HeaderCheck<TChecked> = (status: number, header: Headers) => TChecked
 
-/** What the check returned, and what it was given. */
+/** What the check returned, and its arguments. */
 interface Began<TChecked> {
   readonly checked: TChecked
   readonly header: Headers
@@ -46,7 +50,7 @@ export class UnaryExchange<TChecked, TBody> extends Exchange {
   #resolve: (whole: Whole<TChecked, TBody>) => void = () => {}
   #reject: (error: Error) => void = () => {}
 
-  /** @param toSink - is called when the header section has come */
+  /** @param toSink - called when the header section has arrived */
   constructor(
     request: ExchangeRequest,
     check: HeaderCheck<TChecked>,
@@ -88,13 +92,13 @@ export class UnaryExchange<TChecked, TBody> extends Exchange {
   }
 }
 
-/** Messages with prefixes, of which there are to be few. */
+/** Messages with prefixes, of which there should be few. */
 export class EnvelopeSink implements BodySink<readonly Envelope[]> {
   readonly #reader: EnvelopeReader
   readonly #envelopes: Envelope[] = []
   readonly #check: (envelopes: readonly Envelope[]) => void
 
-  /** @param check - is called for each piece that completed a message. @throws ConnectError for too many */
+  /** @param check - called for each piece that completed a message. It throws a ConnectError for too many */
   constructor(readMaxBytes: number, check: (envelopes: readonly Envelope[]) => void) {
     this.#reader = new EnvelopeReader(readMaxBytes)
     this.#check = check

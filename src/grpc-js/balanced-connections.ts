@@ -13,28 +13,28 @@ import type { Backoff } from './connectivity.ts'
 import type { Connector } from './dial.ts'
 import type { HostPort } from './target.ts'
 
-/** What makes them. */
+/** What the connections are created from. */
 export interface BalancedParts extends Backoff {
   readonly scheme: 'http' | 'https'
-  /** One name, which is resolved again and again, or IP addresses. */
+  /** One name, which is resolved repeatedly, or IP addresses. */
   readonly addresses: readonly HostPort[]
   readonly options: PoolOptions
-  /** Makes the function that connects to one address. */
+  /** Creates the function that connects to one address. */
   toConnector(address: HostPort): Connector
 }
 
-/** Milliseconds for which the addresses of a name hold, as long as their connections do. As in grpc-js. */
+/** How many milliseconds a name's addresses are valid, as long as their connections last. As in grpc-js. */
 const TTL = 30_000
 
 /** A Pool for each address. A name is resolved again when one of its connections fails or is retired. */
 export class BalancedConnections implements Connections {
-  /** The addresses differ: each call says what its `:authority` is. */
+  /** The addresses differ, so each call sets its `:authority`. */
   readonly authority = null
   readonly #pool: UpstreamPool
   readonly #parts: BalancedParts
-  /** By the origin of the address: an upstream whose options stay the same keeps its connections. */
+  /** By the address's origin: an upstream whose options stay the same keeps its connections. */
   #made = new Map<string, UpstreamInit>()
-  /** Why no address is known; null: one is, or the first answer hasn't come. */
+  /** Why no address is known; null if one is, or if the first answer hasn't arrived. */
   #failure: Error | null = null
 
   constructor(parts: BalancedParts) {
@@ -44,12 +44,13 @@ export class BalancedConnections implements Connections {
     const isName = addresses.length === 1 && first !== undefined && isIP(first.host) === 0
     this.#pool = new UpstreamPool(isName ? this.#toSource(first) : this.#toUpstreams(addresses), {
       ...options,
-      // A status is the caller's business: gRPC ejects no address by it.
+      // A status is the caller's business: gRPC doesn't eject an address because of it.
       failureStatuses: [],
-      // Addresses take turns: what counts is what they are working on now, and not how fast they have been.
+      // Addresses take turns: what counts is how busy they are now, not how fast they have been.
       latencyWindow: 1,
       slowStart: 0,
-      // One that can't be reached is tried again after the back-off. However many there are, the others get its calls.
+      // An address that can't be reached is tried again after the back-off. The others get its calls, however many
+      // addresses fail.
       ejectionTime: Math.max(1, parts.initialBackoff),
       maxEjectionTime: Math.max(1, parts.maxBackoff),
       maxEjectionPercent: 100,

@@ -1,5 +1,5 @@
 /**
- * What the calls of a channel have in common.
+ * What a channel's calls have in common.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { toGrpcVersion } from './grpc.ts'
 const MAX_RECEIVED = 4 * 1024 * 1024
 const UNLIMITED = -1
 
-/** Names that a call's metadata can't set: the channel sends them, or they are another protocol's. */
+/** Names that a call's metadata can't set: the channel sends them, or they belong to another protocol. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'content-type',
@@ -24,19 +24,19 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-/** Read once, when the channel is made. */
+/** Read once, when the channel is created. */
 export class CallSettings {
   readonly Metadata: MetadataClass
   readonly connections: Connections
   readonly callCredentials: CallCredentials
-  /** Of credentials that add nothing. */
+  /** The class of credentials that add nothing. */
   readonly #EmptyCredentials: unknown
-  /** Bytes; -1: any. */
+  /** In bytes; -1: any size. */
   readonly maxReceived: number
   readonly maxSent: number
   readonly authority: string
   readonly #wantedEncoding: Encoding
-  /** What the server has said that it takes; null before. */
+  /** The encodings that the server has said it accepts; null before. */
   #serverEncodings: readonly string[] | null = null
   readonly #fixed: readonly string[]
 
@@ -67,7 +67,7 @@ export class CallSettings {
     ]
   }
 
-  /** The encoding of messages that are sent: none that the server has said it doesn't take. */
+  /** The encoding for sent messages: never one that the server has said it doesn't accept. */
   get encoding(): Encoding {
     if (this.#serverEncodings === null || this.#serverEncodings.includes(this.#wantedEncoding))
       return this.#wantedEncoding
@@ -78,7 +78,7 @@ export class CallSettings {
     this.#serverEncodings = field.split(',').map((name) => name.trim())
   }
 
-  /** Null where no metadata has to be made for the call. */
+  /** Null if no metadata has to be generated for the call. */
   toCredentials(ofCall: CallCredentials | null): CallCredentials | null {
     const own = this.#isEmpty(this.callCredentials) ? null : this.callCredentials
     if (ofCall === null || this.#isEmpty(ofCall)) return own
@@ -89,7 +89,11 @@ export class CallSettings {
     return credentials.constructor === this.#EmptyCredentials
   }
 
-  /** The fields of every request. @param authority the value of `:authority` */
+  /**
+   * The fields of every request.
+   *
+   * @param authority the value of `:authority`
+   */
   toFields(authority: string, encoding: Encoding): string[] {
     const fields = this.#fixed.slice()
     if (authority !== this.connections.authority) fields.push('host', authority)
@@ -99,9 +103,9 @@ export class CallSettings {
 }
 
 /**
- * The fields of a call's metadata, as they are now: a flat list.
+ * The fields in a call's metadata, as they are now, as a flat list.
  *
- * @param hasDeadline the call sends its own `grpc-timeout`; otherwise the metadata may have one
+ * @param hasDeadline the call sends its own `grpc-timeout`; otherwise the metadata may contain one
  */
 export function toMetadataFields(metadata: InstanceType<MetadataClass>, hasDeadline: boolean): string[] {
   const fields: string[] = []

@@ -1,5 +1,5 @@
 /**
- * One call of a channel: grpc-js' `Call` on one side, a handler of `dispatch()` on the other.
+ * One call on a channel: grpc-js' `Call` on one side, a handler for `dispatch()` on the other.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export interface CallListener {
   onReceiveStatus(status: StatusObject): void
 }
 
-/** A call of a server's, from which a deadline and its cancellation are passed on. */
+/** A server's call, which passes on its deadline and its cancellation. */
 export interface ParentCall {
   on(event: 'cancelled', listener: () => void): unknown
   off?(event: 'cancelled', listener: () => void): unknown
@@ -48,11 +48,15 @@ export interface CallOwner {
   readonly settings: CallSettings
   readonly target: string
   readonly isReady: boolean
-  /** The call starts. @returns false when the channel is closed */
+  /**
+   * The call starts.
+   *
+   * @returns false if the channel is closed
+   */
   admit(call: GrpcCall): boolean
-  /** The call is about to be sent: the channel connects. */
+  /** The call is about to be sent, so the channel connects. */
   onSending(): void
-  /** Calls `onReady()` of the call once there is a connection. */
+  /** Calls the call's `onReady()` once there is a connection. */
   awaitReady(call: GrpcCall): void
   onEnded(call: GrpcCall): void
 }
@@ -65,13 +69,15 @@ const NO_COMPRESS = 2
  *
  * - `start`: for its metadata
  * - `credentials`: for what they add to the metadata
- * - `ready`: for a connection, by `waitForReady`
- * - `tick`: for the tick behind `start()`, or for all of its messages
- * - `none`: it was dispatched, or has ended before
+ * - `ready`: for a connection, because of `waitForReady`
+ * - `tick`: for the tick after `start()`, or for all its messages
+ * - `none`: it was dispatched, or ended before that
  */
 type Wait = 'start' | 'credentials' | 'ready' | 'tick' | 'none'
 
-/** Settles once: with what the server says, or with the first failure. A local end wins over an OK that wasn't told. */
+/**
+ * Settles once: with what the server says, or with the first failure. A local end wins over an OK that wasn't reported.
+ */
 export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   readonly #owner: CallOwner
   readonly #settings: CallSettings
@@ -83,7 +89,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   readonly #startedAt = Date.now()
   /** Null without a deadline, and once the call has ended. */
   #timer: NodeJS.Timeout | null = null
-  /** Null without one that may cancel this call. */
+  /** Null without a parent that may cancel this call. */
   #parent: ParentCall | null
   /** Null without a parent. */
   #onParentCancelled: (() => void) | null = null
@@ -98,13 +104,13 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   /** Null until the call was dispatched. */
   #controller: DispatchController | null = null
   #httpStatus = 200
-  /** Of the response; null before. */
+  /** The response's header; null before. */
   #header: IncomingHttpHeaders | null = null
-  /** The response is over, or isn't wanted any more. */
+  /** Whether the response is over, or isn't wanted any more. */
   #isOver = false
   /** Null until the call has a status. */
   #status: StatusObject | null = null
-  /** The listener is about to be told the status, or was: nothing changes it any more. */
+  /** Whether the listener is about to be told the status, or was told: nothing can change it any more. */
   #isTelling = false
 
   /**
@@ -139,7 +145,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     if (delay !== Number.POSITIVE_INFINITY) this.#timer = setTimeout(onDeadline, delay, this)
   }
 
-  /** The request, or a part of it, may have gone out. */
+  /** Whether the request, or a part of it, may have been sent. */
   get hasBegun(): boolean {
     return this.#controller !== null && this.#controller.connection !== null
   }
@@ -148,7 +154,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     return this.#deadline !== Number.POSITIVE_INFINITY
   }
 
-  // What grpc-js calls.
+  // Called by grpc-js.
 
   setCredentials(credentials: CallCredentials): void {
     this.#credentials = credentials
@@ -217,7 +223,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     this.#end({ code, details })
   }
 
-  // What the channel calls.
+  // Called by the channel.
 
   onReady(): void {
     if (this.#wait === 'ready') this.#awaitTick()
@@ -243,7 +249,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
 
   // Before the request.
 
-  /** In a promise of its own: a plugin may throw at once. */
+  /** In a separate promise, because a plugin may throw at once. */
   async #generate(credentials: CallCredentials): Promise<Metadata> {
     const host = splitHostPort(this.#authority)?.host ?? 'localhost'
     const service = this.#method.split('/')[1] ?? ''
@@ -303,7 +309,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     settings.connections.dispatch({ path: this.#method, method: 'POST', headers, body }, this)
   }
 
-  // What Dodici calls.
+  // Called by Dodici.
 
   onRequestStart(controller: DispatchController): void {
     this.#controller = controller
@@ -334,7 +340,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   }
 
   onResponseData(_controller: DispatchController, chunk: Buffer): void {
-    // The page of an error of a proxy has no messages.
+    // A proxy's error page contains no messages.
     if (!this.#isOver && this.#httpStatus === 200) this.#incoming.write(chunk)
   }
 
@@ -354,7 +360,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
       return
     }
     const outcome = toFailureOutcome(error)
-    // A server that meets the deadline first may reset the stream.
+    // A server that reaches the deadline first may reset the stream.
     const isLate = outcome.code === Status.CANCELLED && Date.now() >= this.#deadline
     this.#end(isLate ? { ...outcome, code: Status.DEADLINE_EXCEEDED } : outcome)
   }
@@ -379,7 +385,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     return metadata
   }
 
-  // Of its messages.
+  // About its messages.
 
   deliver(message: Buffer): void {
     try {
@@ -407,7 +413,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
 
   // Its end.
 
-  /** Ends the call, unless the listener is about to hear of another end. */
+  /** Ends the call, unless the listener is about to be told another end. */
   #end(outcome: Outcome): void {
     this.#settle(outcome, null)
   }
@@ -425,7 +431,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     if (code !== Status.OK || this.#incoming.isDrained) this.#tell()
   }
 
-  /** In a later tick: an error that the listener throws belongs to no caller of ours. */
+  /** In a later tick: an error that the listener throws must not reach Dodici's callers. */
   #tell(): void {
     if (this.#listener === null || this.#isTelling) return
     this.#isTelling = true
@@ -459,7 +465,7 @@ function tellStatus(call: GrpcCall): void {
   GrpcCall.tellStatus(call)
 }
 
-/** What a listener throws is its own: it must not look like a failure of the call. */
+/** What a listener throws is its own error: it must not look like the call's failure. */
 function throwLater(thrown: unknown): void {
   process.nextTick(rethrow, thrown)
 }

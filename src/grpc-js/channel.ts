@@ -1,5 +1,5 @@
 /**
- * A channel of gRPC.
+ * A gRPC channel.
  *
  * @module
  */
@@ -16,28 +16,28 @@ import { toTimeout } from './service-config.ts'
 import type { PoolUser, SharedPool } from './shared-pool.ts'
 import type { Target } from './target.ts'
 
-/** The bits of `grpc.propagate`. */
+/** The bits in `grpc.propagate`. */
 const DEADLINE = 1
 const CANCELLATION = 8
 const DEFAULTS = 0xffff
 
-/** A server's call, as `options.parent` of a call names it. */
+/** A server's call, as passed in a call's `options.parent`. */
 interface Parent extends ParentCall {
   getDeadline(): Date | number
 }
 
-/** What the channel is made of. */
+/** What the channel consists of. */
 export interface ChannelParts {
   readonly grpc: Grpc
   readonly target: Target
   readonly options: ChannelOptions
   readonly timeouts: MethodTimeouts
   readonly shared: SharedPool
-  /** The channel was closed: it has no use for its connections any more. */
+  /** The channel was closed, so it doesn't need its connections any more. */
   readonly onClosed: (channel: GrpcChannel) => void
 }
 
-/** The number of the last channel, and of the last call: what `getChannelzRef()` and `getCallNumber()` tell. */
+/** The numbers of the last channel and the last call, which `getChannelzRef()` and `getCallNumber()` report. */
 const numbers = { channel: 0, call: 0 }
 
 /** grpc-js' `Channel`. Its calls run on connections that it shares with equal channels. */
@@ -102,7 +102,7 @@ export class GrpcChannel implements CallOwner, PoolUser {
     this.#connectivity.watch(currentState, deadline, callback)
   }
 
-  /** Nothing is registered at channelz. */
+  /** Nothing is registered with channelz. */
   getChannelzRef(): { kind: 'channel'; id: number; name: string } {
     return { kind: 'channel', id: this.#number, name: this.target }
   }

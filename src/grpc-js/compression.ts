@@ -1,5 +1,5 @@
 /**
- * gzip and deflate of single messages. Node's thread pool does the work: the event loop goes on meanwhile.
+ * gzip and deflate for single messages. Node's thread pool does the work, so the event loop continues meanwhile.
  *
  * @module
  */
@@ -12,10 +12,10 @@ export type Encoding = 'identity' | 'deflate' | 'gzip'
 
 export const ACCEPTED_ENCODINGS = 'identity,deflate,gzip'
 
-/** By the values of `grpc.compressionAlgorithms`. */
+/** By the values in `grpc.compressionAlgorithms`. */
 const BY_OPTION: readonly Encoding[] = ['identity', 'deflate', 'gzip']
 
-/** The encoding of an option `grpc.default_compression_algorithm`. An unknown value means none, as in grpc-js. */
+/** The encoding for the option `grpc.default_compression_algorithm`. An unknown value means none, as in grpc-js. */
 export function toEncoding(option: unknown): Encoding {
   return (typeof option === 'number' ? BY_OPTION[option] : undefined) ?? 'identity'
 }
@@ -30,8 +30,8 @@ export function compress(
 }
 
 /**
- * @param encoding of the response's `grpc-encoding`
- * @param maxSize of the message that comes out, in bytes; -1: any
+ * @param encoding the response's `grpc-encoding`
+ * @param maxSize the largest decompressed message, in bytes; -1: any
  */
 export function decompress(
   encoding: string,
@@ -48,7 +48,7 @@ export function decompress(
     done({ code: Status.INTERNAL, details }, EMPTY)
     return
   }
-  // 0 is no limit for zlib, which takes at least 1.
+  // zlib accepts no limit of 0, only 1 or more.
   const options = maxSize === -1 ? {} : { maxOutputLength: Math.max(1, maxSize) }
   what(message, options, (error, result) => {
     if (error === null && (maxSize === -1 || result.length <= maxSize)) done(null, result)

@@ -1,5 +1,5 @@
 /**
- * The connections of a target, as channels use them; and those of one Pool.
+ * A target's connections, as channels use them, and the connections of one Pool.
  *
  * @module
  */
@@ -7,9 +7,9 @@
 import type { DispatchHandler, DispatchOptions, PoolOptions } from '../index.ts'
 import { Pool } from '../index.ts'
 
-/** The connections of a target. */
+/** A target's connections. */
 export interface Connections {
-  /** The `:authority` of a call that says nothing else; null: each call has to say it. */
+  /** The `:authority` of a call that sets no other one; null: each call has to set it. */
   readonly authority: string | null
   readonly isConnected: boolean
   dispatch(options: DispatchOptions, handler: DispatchHandler): unknown

@@ -1,5 +1,5 @@
 /**
- * The connectivity state of a channel, and the callers that watch it.
+ * A channel's connectivity state, and the callers that watch it.
  *
  * @see https://grpc.github.io/grpc/core/md_doc_connectivity-semantics-and-api.html
  * @module
@@ -8,7 +8,7 @@
 import type { ChannelOptions } from '@grpc/grpc-js'
 import { toDelay, toTime } from './deadline.ts'
 
-/** The values of `grpc.connectivityState`. */
+/** The values in `grpc.connectivityState`. */
 export const State = Object.freeze({
   IDLE: 0,
   CONNECTING: 1,
@@ -30,10 +30,10 @@ const LATE = 'Deadline passed without connectivity state change'
 const INITIAL_BACKOFF = 1_000
 const MAX_BACKOFF = 120_000
 const GROWTH = 1.6
-/** Of a delay, in both directions, so that clients don't dial at the same time. */
+/** The fraction of a delay by which it varies, in both directions, so that clients don't dial at the same time. */
 const JITTER = 0.2
 
-/** The waits between attempts to connect. Milliseconds. */
+/** The delays between connection attempts, in milliseconds. */
 export interface Backoff {
   readonly initialBackoff: number
   readonly maxBackoff: number
@@ -45,7 +45,7 @@ export function toBackoff(options: ChannelOptions): Backoff {
   return { initialBackoff, maxBackoff }
 }
 
-/** Connects when it is asked to, and again while there are watchers or calls that wait. */
+/** Connects when it is asked to, and again while there are watchers or waiting calls. */
 export class Connectivity {
   readonly #connect: () => Promise<unknown>
   readonly #isWanted: () => boolean
@@ -55,13 +55,13 @@ export class Connectivity {
   #state: StateValue = State.IDLE
   #watchers: Watcher[] = []
   #backoff: number
-  /** Null while no back-off is under way. */
+  /** Null while no back-off is running. */
   #timer: NodeJS.Timeout | null = null
 
   /**
    * @param connect settles once there is a connection
    * @param isWanted whether calls wait for one
-   * @param onReady there is a connection
+   * @param onReady called when there is a connection
    */
   constructor(
     options: ChannelOptions,
@@ -82,7 +82,7 @@ export class Connectivity {
     return this.#state
   }
 
-  /** Connects, unless that is under way or done, or a back-off is. */
+  /** Connects, unless it is connecting or connected, or a back-off is running. */
   connect(): void {
     if (this.#state !== State.IDLE && (this.#state !== State.TRANSIENT_FAILURE || this.#timer !== null))
       return
@@ -110,7 +110,7 @@ export class Connectivity {
     this.#move(State.SHUTDOWN)
   }
 
-  /** @throws Error once it was shut down */
+  /** @throws Error after it was shut down */
   watch(state: number, deadline: Date | number, callback: (error?: Error) => void): void {
     if (this.#state === State.SHUTDOWN) throw new Error('Channel has been shut down')
     const watcher: Watcher = { state, callback, timer: null }

@@ -1,5 +1,5 @@
 /**
- * How the connections of a target are made: TCP or a Unix socket, perhaps a tunnel, and TLS by the channel credentials.
+ * How a target's connections are opened: TCP or a Unix socket, possibly a tunnel, and TLS with the channel credentials.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import type { Address } from './target.ts'
 /** How a Pool connects. */
 export type Connector = Extract<NonNullable<PoolOptions['connect']>, (...given: never[]) => unknown>
 
-/** What one address gets, and TLS with it. Milliseconds. */
+/** How long one address gets, including TLS, in milliseconds. */
 const CONNECT_TIMEOUT = 20_000
 
-/** A connect function for the addresses of one target: the first that can be reached, in their order. */
+/** A connect function for one target's addresses: it uses the first one that can be reached, in their order. */
 export function toConnector(
   addresses: readonly Address[],
   proxy: HttpProxy | null,
@@ -57,7 +57,7 @@ async function dial(address: Address, proxy: HttpProxy | null, secure: SecureCon
 async function open(address: Address, proxy: HttpProxy | null, signal: AbortSignal): Promise<Socket> {
   if (proxy !== null && 'host' in address) return openTunnel(proxy, address.host, address.port, signal)
   const socket = connect(address)
-  // Its session, or TLS, hears of its end, too. Until then an error must not be an uncaught exception.
+  // Its session, or TLS, is told about its end, too. Until then, an error must not be an uncaught exception.
   socket.on('error', ignore)
   try {
     await once(socket, 'connect', { signal })

@@ -44,13 +44,13 @@ export function channelFactory(given: ChannelFactoryOptions = {}): ChannelFactor
   }
 }
 
-/** What the factory has options for, what the credentials and the target decide, and the clocks of a call. */
+/** The options that are set by the factory, the credentials or the target, and a call's timeouts. */
 const OWN_OPTIONS: readonly (keyof PoolOptions)[] = [
   ...(['engine', 'connections', 'connect', 'fallback', 'h2c', 'allowH2'] as const),
   ...(['headersTimeout', 'bodyTimeout', 'uploadTimeout', 'queueTimeout', 'requestTimeout'] as const),
 ]
 
-/** @throws InvalidArgumentError for an option that would be dropped */
+/** @throws InvalidArgumentError for an option that would be ignored */
 function refuseOwnOptions(pool: PoolOptions | undefined): void {
   for (const name of OWN_OPTIONS) {
     if (pool?.[name] !== undefined)

@@ -1,5 +1,5 @@
 /**
- * What the channels use of `@grpc/grpc-js`, an optional peer: the caller's copy, or the one that is installed.
+ * What the channels use from `@grpc/grpc-js`, an optional peer: the caller's copy, or the installed one.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { GrpcLibrary } from './declarations.ts'
 /** The library, with the types of the copy that Dodici is built against. */
 export type Grpc = Pick<typeof import('@grpc/grpc-js'), 'Channel' | 'Metadata' | 'credentials'>
 
-/** What makes TLS of a socket, or leaves it as it is. Members of grpc-js that its documents don't name. */
+/** Starts TLS on a socket, or leaves it as it is. These members of grpc-js are undocumented. */
 export interface SecureConnector {
   connect(socket: Socket): Promise<{ readonly socket: Socket; readonly secure: boolean }>
   waitForReady(): Promise<void>
@@ -30,7 +30,7 @@ export interface Credentials {
   ): SecureConnector
 }
 
-/** Null for what an older or a newer grpc-js has made otherwise. */
+/** Null for what an older or newer grpc-js has created differently. */
 export function toCredentials(given: ChannelCredentials): Credentials | null {
   const it = given as unknown as Partial<Credentials> | null | undefined
   const isKnown =
@@ -40,7 +40,7 @@ export function toCredentials(given: ChannelCredentials): Credentials | null {
   return isKnown ? (it as Credentials) : null
 }
 
-/** @throws Error when no copy is given, and none is installed */
+/** @throws Error if no copy is given, and none is installed */
 export function toGrpc(given: GrpcLibrary | undefined): Grpc {
   return (given ?? loadGrpc()) as Grpc
 }
@@ -55,7 +55,7 @@ function loadGrpc(): GrpcLibrary {
   }
 }
 
-/** The version of the installed copy, for the field `user-agent`. A copy of the caller's tells none. */
+/** The installed copy's version, for the field `user-agent`. A caller's copy doesn't tell. */
 export function toGrpcVersion(): string {
   try {
     return String(createRequire(import.meta.url)('@grpc/grpc-js/package.json').version)
@@ -65,7 +65,7 @@ export function toGrpcVersion(): string {
   }
 }
 
-/** Statuses that the channel makes itself (https://grpc.github.io/grpc/core/md_doc_statuscodes.html). */
+/** Statuses that the channel itself creates (https://grpc.github.io/grpc/core/md_doc_statuscodes.html). */
 export const Status = Object.freeze({
   OK: 0,
   CANCELLED: 1,
@@ -79,5 +79,5 @@ export const Status = Object.freeze({
   UNAUTHENTICATED: 16,
 })
 
-/** A class of the caller's copy, so that `instanceof` holds there. */
+/** A class from the caller's copy, so that `instanceof` works there. */
 export type MetadataClass = typeof Metadata

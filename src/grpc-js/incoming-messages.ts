@@ -1,5 +1,5 @@
 /**
- * The messages of a response: found in its pieces, inflated, and kept until the caller asks for them.
+ * A response's messages: found in its pieces, decompressed, and kept until the caller asks for them.
  *
  * @module
  */
@@ -12,43 +12,43 @@ import type { Outcome } from './status.ts'
 
 /** The call, as its incoming messages see it. */
 export interface IncomingOwner {
-  /** Tells the listener of a message. It may ask for the next one from within. */
+  /** Passes a message to the listener, which may ask for the next one during this call. */
   deliver(message: Buffer): void
   onBadMessage(outcome: Outcome): void
-  /** Messages that weren't asked for are kept, and the server must not send more. */
+  /** Messages that weren't asked for are kept, so the server must not send more. */
   hold(): void
   /** The kept messages were asked for. */
   flow(): void
-  /** All that came was told. */
+  /** Everything that arrived has been delivered. */
   onDrained(): void
 }
 
-/** A message that waits: for the one ahead of it to be inflated, or for the caller. */
+/** A message that waits for the caller, or until the one before it is decompressed. */
 interface Kept {
   readonly message: Buffer
   readonly isCompressed: boolean
 }
 
-/** With so many bytes in messages that weren't asked for, the server has to wait. */
+/** When messages that weren't asked for have this many bytes, the server has to wait. */
 const MAX_KEPT = 16_384
 
-/** What a message that waits costs beside its bytes, about: empty ones are to be counted, too. */
+/** What a waiting message costs besides its bytes, approximately, so that empty ones count, too. */
 const MESSAGE_COST = 64
 
-/** Messages are told one for each that was asked for, in order, and never from within the request for it. */
+/** Delivers one message for each that was asked for, in order, and never during the request for it. */
 export class IncomingMessages implements MessageSink {
   readonly #owner: IncomingOwner
   readonly #decoder: MessageDecoder
   readonly #maxSize: number
   /** The response's `grpc-encoding`. */
   encoding = 'identity'
-  /** Null before the first that has to wait. */
+  /** Null until the first one has to wait. */
   #kept: Kept[] | null = null
   #keptSize = 0
   #isHeld = false
-  /** The caller has asked for a message that it hasn't got. */
+  /** Whether the caller has asked for a message that it hasn't got. */
   #isWanted = false
-  /** The first kept message is being inflated. */
+  /** Whether the first kept message is being decompressed. */
   #isInflating = false
   #isScheduled = false
   #isDelivering = false
@@ -60,7 +60,7 @@ export class IncomingMessages implements MessageSink {
     this.#decoder = new MessageDecoder(this, maxSize)
   }
 
-  /** Nothing waits here. */
+  /** Whether nothing waits here. */
   get isDrained(): boolean {
     return this.#count === 0 && !this.#isInflating
   }
@@ -91,7 +91,7 @@ export class IncomingMessages implements MessageSink {
     }
   }
 
-  /** The call has ended: nothing more is told. */
+  /** The call has ended: nothing more is delivered. */
   stop(): void {
     this.#isStopped = true
     this.#kept = null
@@ -121,7 +121,7 @@ export class IncomingMessages implements MessageSink {
     this.#isDelivering = false
   }
 
-  /** Tells kept messages while the caller wants them. */
+  /** Delivers kept messages while the caller wants them. */
   #deliver(): void {
     if (this.#isDelivering || this.#isInflating) return
     while (this.#isWanted && !this.#isStopped) {

@@ -1,41 +1,42 @@
 /**
- * gRPC's messages in the pieces of a body: a flag, four bytes of length, and the message.
+ * Finds gRPC messages in a body's pieces: a flag, four bytes of length, and the message.
  *
  * @module
  */
 
-/** What takes the messages. */
+/** Accepts the messages. */
 export interface MessageSink {
   onMessage(message: Buffer, isCompressed: boolean): void
 }
 
 const PREFIX = 5
-/** What a message gets before its bytes have come, at most: a length is only a promise. Bytes. */
+/** The most memory, in bytes, that a message gets before its bytes have arrived: a length is only a promise. */
 const FIRST_CAPACITY = 65_536
-/** A message that is so much smaller than the memory below it is copied out of it. */
+/** A message that is this many times smaller than the memory below it is copied. */
 const MAX_PINNED = 4
 
 /**
- * Each message is told as soon as its last byte has come. What it costs is linear in what comes, wherever it was cut.
+ * Delivers each message as soon as its last byte has arrived. The cost is linear in what arrives, wherever it was
+ * split.
  */
 export class MessageDecoder {
   readonly #sink: MessageSink
   readonly #maxSize: number
-  /** The prefix of a message that hasn't wholly come; null before the first that was cut. */
+  /** The prefix of a message that hasn't arrived completely; null until the first one is split. */
   #prefix: Buffer | null = null
   #prefixSize = 0
-  /** The message itself, as far as it has come; null without one. */
+  /** The part of the message that has arrived; null without one. */
   #partial: Buffer | null = null
   #partialSize = 0
   #length = 0
 
-  /** @param maxSize bytes; -1: any */
+  /** @param maxSize in bytes; -1: any */
   constructor(sink: MessageSink, maxSize: number) {
     this.#sink = sink
     this.#maxSize = maxSize
   }
 
-  /** Whether a message has begun, and hasn't wholly come. */
+  /** Whether a message has begun, and hasn't arrived completely. */
   get isWithinMessage(): boolean {
     return this.#prefixSize > 0
   }
@@ -60,7 +61,11 @@ export class MessageDecoder {
     return this.#maxSize !== -1 && length > this.#maxSize
   }
 
-  /** Reads on in the message that was cut, or is. @returns where it ends in the chunk; -1 when it is too long */
+  /**
+   * Continues to read a message that is split.
+   *
+   * @returns where it ends in the chunk; -1 if it is too long
+   */
   #continue(chunk: Buffer, start: number): number {
     let at = start
     this.#prefix ??= Buffer.allocUnsafe(PREFIX)
@@ -95,13 +100,13 @@ export class MessageDecoder {
   }
 }
 
-/** The caller may keep a part of a message: it must not keep what else was read with it. */
+/** The caller may keep a part of a message, which must not keep whatever else was read with it. */
 function toOwn(chunk: Buffer, start: number, end: number): Buffer {
   const message = chunk.subarray(start, end)
   return message.length * MAX_PINNED < chunk.buffer.byteLength ? Buffer.from(message) : message
 }
 
-/** A message behind its prefix. */
+/** A message with its prefix. */
 export function toFrame(message: Uint8Array, isCompressed: boolean): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX + message.length)
   frame[0] = isCompressed ? 1 : 0

@@ -1,5 +1,5 @@
 /**
- * The messages of a call as the body of its request.
+ * A call's messages as its request body.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { Readable } from 'node:stream'
 /** Called once the session has room for another message, or the call has ended. */
 export type WriteCallback = (error?: Error | null) => void
 
-/** What a session may take ahead, so that one tick's messages go out together. Bytes. */
+/** How many bytes a session may take ahead, so that one tick's messages are sent together. */
 const HIGH_WATER_MARK = 65_536
 
-/** A stream that the call pushes into. Dodici reads it as fast as the windows allow. */
+/** A stream that the call pushes to. Dodici reads it as fast as the windows allow. */
 export class MessageSource extends Readable {
   #waiting: WriteCallback[] = []
-  /** A callback is running. */
+  /** Whether a callback is running. */
   #isCalling = false
 
   constructor() {
@@ -31,8 +31,8 @@ export class MessageSource extends Readable {
   }
 
   /**
-   * At once, so that what a Writable has buffered comes in one go, and not one message a tick. A callback that sends
-   * the next message itself must not call itself through it, however much room there is.
+   * At once, so that what a Writable has buffered arrives together, rather than one message per tick. A callback that
+   * itself sends the next message must not cause a nested callback, however much room there is.
    */
   #callBack(callback: WriteCallback): void {
     if (this.#isCalling) {

@@ -1,5 +1,5 @@
 /**
- * The messages of a call on their way out: in order, framed, and compressed where that is wanted.
+ * A call's outgoing messages: in order, framed, and compressed if that is wanted.
  *
  * @module
  */
@@ -25,21 +25,21 @@ interface Waiting {
 }
 
 /**
- * Messages are kept until the request is dispatched. If all of them are there by then, its body is bytes, so that it
- * can be sent again; otherwise it is a stream.
+ * Messages are kept until the request is dispatched. If all of them are there by then, its body is bytes, so it can be
+ * sent again; otherwise it is a stream.
  */
 export class OutgoingMessages {
   readonly #owner: OutgoingOwner
   readonly #encoding: Encoding
   /** The first frame, while the request isn't dispatched; null for none. */
   #first: Buffer | null = null
-  /** Frames behind it; null for none. */
+  /** The frames after it; null for none. */
   #more: Buffer[] | null = null
-  /** Of these frames; null for none. */
+  /** The callbacks for these frames; null for none. */
   #callbacks: WriteCallback[] | null = null
-  /** Null before the request is dispatched, and when its body is bytes. */
+  /** Null before the request is dispatched, and if its body is bytes. */
   #source: MessageSource | null = null
-  /** Messages behind the one that is being compressed; null while none is. */
+  /** Messages after the one that is being compressed; null while none is. */
   #behind: Waiting[] | null = null
   #isEnding = false
   #isWhole = false
@@ -54,7 +54,7 @@ export class OutgoingMessages {
     return this.#encoding
   }
 
-  /** All messages are here, framed. */
+  /** Whether all messages are here, framed. */
   get isWhole(): boolean {
     return this.#isWhole
   }
@@ -76,7 +76,7 @@ export class OutgoingMessages {
   }
 
   /**
-   * The request is being dispatched. Without a message its body is a stream, too: gRPC wants END_STREAM on a DATA
+   * The request is being dispatched. Without a message, its body is a stream, too: gRPC requires END_STREAM on a DATA
    * frame, and grpc-go waits for one.
    *
    * @returns its body

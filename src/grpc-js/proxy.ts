@@ -1,5 +1,6 @@
 /**
- * Proxies from the environment, by grpc-js' rules (https://grpc.github.io/grpc/core/md_doc_environment_variables.html).
+ * Proxies from the environment, following grpc-js' rules
+ * (https://grpc.github.io/grpc/core/md_doc_environment_variables.html).
  *
  * @module
  */
@@ -19,7 +20,7 @@ export interface HttpProxy {
   readonly authorization: string | null
 }
 
-/** The proxy of a target; null for none. */
+/** A target's proxy; null for none. */
 export function toProxy(target: Target, options: ChannelOptions): HttpProxy | null {
   if (options['grpc.enable_http_proxy'] === 0 || target.scheme === 'unix') return null
   const { env } = process
@@ -56,7 +57,11 @@ function toNumber(address: string): number {
   return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 }
 
-/** Opens a tunnel. @throws Error if the proxy can't be reached, or refuses */
+/**
+ * Opens a tunnel.
+ *
+ * @throws Error if the proxy can't be reached, or refuses
+ */
 export async function openTunnel(
   proxy: HttpProxy,
   host: string,

@@ -1,19 +1,19 @@
 /**
- * The service config that a client gives its channel: the policy, timeouts of methods, and what only grpc-js can do.
+ * The service config that a client gives its channel: the policy, timeouts for methods, and what only grpc-js supports.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/service_config.md
  * @module
  */
 
 /**
- * How calls choose among the addresses of a target:
+ * How calls choose among a target's addresses:
  *
- * - `pick_first`: the first that can be reached gets all
+ * - `pick_first`: the first one that can be reached gets all calls
  * - `round_robin`: all of them get calls
  */
 export type Policy = 'pick_first' | 'round_robin'
 
-/** What a channel does by its service config. */
+/** How its service config makes a channel behave. */
 export interface ServiceConfig {
   readonly policy: Policy
   readonly timeouts: MethodTimeouts
@@ -21,7 +21,7 @@ export interface ServiceConfig {
 
 /** The timeouts of methods. */
 export interface MethodTimeouts {
-  /** By `/package.Service/Method`, by `/package.Service/`, and `''` for all. Milliseconds. */
+  /** By `/package.Service/Method`, by `/package.Service/`, and `''` for all, in milliseconds. */
   readonly byName: ReadonlyMap<string, number>
 }
 
@@ -38,7 +38,7 @@ const NO_CONFIG: ServiceConfig = { policy: 'pick_first', timeouts: { byName: new
 /**
  * @param given the option `grpc.service_config`
  * @param areRetriesEnabled the option `grpc.enable_retries`
- * @returns null for one that only grpc-js serves, or that is malformed: then it says what is wrong with it
+ * @returns null if only grpc-js supports it, or if it is malformed: then grpc-js says what is wrong with it
  */
 export function toServiceConfig(given: unknown, areRetriesEnabled: boolean): ServiceConfig | null {
   if (given === undefined || given === null) return NO_CONFIG
@@ -63,7 +63,7 @@ export function toServiceConfig(given: unknown, areRetriesEnabled: boolean): Ser
   return { policy, timeouts: { byName } }
 }
 
-/** The timeout of a method in milliseconds; null for none. */
+/** A method's timeout in milliseconds; null for none. */
 export function toTimeout({ byName }: MethodTimeouts, method: string): number | null {
   if (byName.size === 0) return null
   const service = method.slice(0, method.lastIndexOf('/') + 1)
@@ -75,18 +75,18 @@ function parse(given: unknown): Readonly<Record<string, unknown>> | null {
     const config: unknown = JSON.parse(String(given))
     return typeof config === 'object' && config !== null ? (config as Record<string, unknown>) : null
   } catch {
-    // grpc-js tells the caller.
+    // grpc-js reports that to the caller.
     return null
   }
 }
 
-/** Null for one that only grpc-js has. */
+/** Null for a policy that only grpc-js supports. */
 function toPolicy(config: Readonly<Record<string, unknown>>): Policy | null {
   const { loadBalancingConfig = [], loadBalancingPolicy } = config
   if (loadBalancingPolicy !== undefined && loadBalancingPolicy !== 'pick_first') return null
   if (!Array.isArray(loadBalancingConfig)) return null
   if (loadBalancingConfig.length === 0) return 'pick_first'
-  // The first that is known counts, and this one may be unknown to Dodici alone.
+  // The first known policy counts, and this one may be unknown only to Dodici.
   const first: Readonly<Record<string, unknown>> = Object(loadBalancingConfig[0])
   if (Object.keys(first).length !== 1) return null
   if (Object.hasOwn(first, 'round_robin')) return 'round_robin'
@@ -95,7 +95,7 @@ function toPolicy(config: Readonly<Record<string, unknown>>): Policy | null {
   return shuffleAddressList === false ? 'pick_first' : null
 }
 
-/** A duration of JSON, such as `1.5s`, or an object of seconds and nanoseconds. Null for anything else. */
+/** A JSON duration, such as `1.5s`, or an object with seconds and nanoseconds. Null for anything else. */
 function toMilliseconds(duration: unknown): number | null {
   if (typeof duration === 'string') {
     const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(duration) ?? []

@@ -1,5 +1,5 @@
 /**
- * The connections that the channels of one factory with equal targets, credentials and options share.
+ * The connections shared by one factory's channels with equal targets, credentials and options.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { toProxy } from './proxy.ts'
 import type { Policy } from './service-config.ts'
 import type { HostPort, Target } from './target.ts'
 
-/** Options of channels that are a channel's own, and leave its connections as they are. */
+/** Channel options that affect only the channel, not its connections. */
 const OF_CHANNELS: ReadonlySet<string> = new Set([
   'grpc.default_authority',
   'grpc.default_compression_algorithm',
@@ -34,18 +34,18 @@ const OF_CHANNELS: ReadonlySet<string> = new Set([
   'grpc.service_config_disable_resolution',
 ])
 
-/** Options of channels that the addresses of `round_robin` go by, too. */
+/** Channel options that also affect the addresses of `round_robin`. */
 const OF_BALANCING: ReadonlySet<string> = new Set([
   'grpc.initial_reconnect_backoff_ms',
   'grpc.max_reconnect_backoff_ms',
 ])
 
-/** As grpc-js has them. Milliseconds. */
+/** As in grpc-js, in milliseconds. */
 const CONNECT_TIMEOUT = 20_000
 const MIN_IDLE_TIMEOUT = 1_000
 const IDLE_TIMEOUT = 30 * 60_000
 
-/** What a channel was made with. */
+/** What a channel was created with. */
 export interface PoolKey {
   readonly target: Target
   readonly credentials: Credentials
@@ -59,10 +59,10 @@ export interface PoolUser {
   onDisconnected(): void
 }
 
-/** Connections, and the channels that have them. */
+/** Connections, and the channels that use them. */
 export class SharedPool {
   readonly connections: Connections
-  /** Of the channel credentials: they go out with each call. */
+  /** The call credentials in the channel credentials, which apply to each call. */
   readonly callCredentials: CallCredentials
   readonly #secure: SecureConnector
   readonly #key: PoolKey
@@ -76,7 +76,7 @@ export class SharedPool {
     this.#secure = credentials._createSecureConnector({ scheme: target.scheme, path: target.path }, options)
     this.callCredentials = this.#secure.getCallCredentials()
     this.connections = this.#toConnections(key, given)
-    // One listener, however many channels there are: an emitter warns of more than ten.
+    // One listener, however many channels there are, because an emitter warns about more than ten.
     this.connections.onDisconnect(() => {
       if (!this.connections.isConnected) for (const user of [...this.#users]) user.onDisconnected()
     })
@@ -98,7 +98,7 @@ export class SharedPool {
       fallback: null,
     }
     const addresses = target.addresses.filter((address): address is HostPort => 'host' in address)
-    // A proxy resolves the name itself: there is one way to it.
+    // A proxy resolves the name itself, so there is only one way to it.
     if (policy === 'round_robin' && proxy === null && addresses.length > 0) {
       const toOwn = (address: HostPort): Connector => toConnector([address], null, this.#secure)
       const parts = { scheme, addresses, options: poolOptions, ...toBackoff(options) } as const
@@ -124,7 +124,7 @@ export class SharedPool {
     this.#users.add(user)
   }
 
-  /** @returns whether no channel has them any more: then they close, once its calls are over */
+  /** @returns whether no channel uses them any more: then they close once its calls are over */
   release(user: PoolUser): boolean {
     this.#users.delete(user)
     if (this.#users.size > 0) return false
@@ -133,7 +133,7 @@ export class SharedPool {
   }
 }
 
-/** Only what is a plain value matters to a connection. */
+/** Only plain values matter to a connection. */
 function toText(options: ChannelOptions, policy: Policy): string {
   const matters = (name: string): boolean =>
     !OF_CHANNELS.has(name) || (policy === 'round_robin' && OF_BALANCING.has(name))
@@ -143,7 +143,7 @@ function toText(options: ChannelOptions, policy: Policy): string {
   return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** gRPC's options, as a Pool has them. The clocks of a call are gRPC's: its deadline, and no other. */
+/** gRPC's options, as a Pool expects them. A call's only time limit is gRPC's deadline. */
 function toPoolOptions(options: ChannelOptions): PoolOptions {
   const keepaliveTime = options['grpc.keepalive_time_ms']
   const keepaliveTimeout = options['grpc.keepalive_timeout_ms']

@@ -1,5 +1,5 @@
 /**
- * The status of a call: from its trailers, its header, or what has happened to its stream.
+ * A call's status: from its trailers, its header, or what happened to its stream.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export function toHttpOutcome(statusCode: number): Outcome {
   return { code, details: `Received HTTP status code ${statusCode}` }
 }
 
-/** The status that a section of fields tells; null if it has no `grpc-status`. */
+/** The status in a section of fields; null if it has no `grpc-status`. */
 export function toFieldsOutcome(fields: IncomingHttpHeaders): Outcome | null {
   const value = first(fields['grpc-status'])
   if (value === undefined) return null
@@ -44,7 +44,7 @@ function first(value: string | readonly string[] | undefined): string | undefine
   return typeof value === 'string' ? value : value?.[0]
 }
 
-/** Octets of UTF-8, some of them as `%XX`. A malformed text is kept as it came. */
+/** UTF-8 octets, some of them as `%XX`. Malformed text is kept as it arrived. */
 function decode(text: string): string {
   if (!text.includes('%')) return text
   try {
@@ -62,20 +62,20 @@ const RESETS: Readonly<Record<number, Outcome>> = {
   12: { code: Status.PERMISSION_DENIED, details: 'Protocol not secure enough' },
 }
 
-/** A stream that ended without a status, though nothing went wrong below gRPC. */
+/** The status of a stream that ended without one, although nothing went wrong below gRPC. */
 export const NO_STATUS: Outcome = {
   code: Status.INTERNAL,
   details: 'Received RST_STREAM with code 0 (Call ended without gRPC status)',
 }
 
-/** The fields of Dodici's errors that tell what has happened. An error of a caller's code may lack them all. */
+/** The fields of Dodici's errors that say what happened. An error from a caller's code may lack all of them. */
 interface CallFailure extends Error {
   readonly http2ErrorCode?: unknown
 }
 
-/** Names of Dodici's errors: there was no connection. A ConnectError has the code of its cause. */
+/** Names of Dodici's errors for a missing connection. A ConnectError has its cause's code. */
 const UNCONNECTED: ReadonlySet<string> = new Set(['AlpnError', 'ConnectError', 'ConnectTimeoutError'])
-/** The connection is gone, or the channel's Pool is. */
+/** The connection, or the channel's Pool, is gone. */
 const LOST: ReadonlySet<string> = new Set(['ClientClosedError', 'ClientDestroyedError', 'SocketError'])
 /** What Dodici refuses before it sends anything. */
 const REFUSED: ReadonlySet<string> = new Set([
@@ -91,7 +91,7 @@ export function toFailureOutcome(error: CallFailure): Outcome {
     return { code: Status.INTERNAL, details: `Failed to start HTTP/2 stream with error ${message}` }
   if (UNCONNECTED.has(name))
     return { code: Status.UNAVAILABLE, details: `No connection established. Last error: ${message}` }
-  // Before the name: a GOAWAY with an error, and the connection's end behind it, are one failure.
+  // Before the name is checked: a GOAWAY with an error, and the connection's end after it, are one failure.
   if (typeof http2ErrorCode === 'number' && (http2ErrorCode !== 0 || name === 'StreamError')) {
     if (http2ErrorCode === 0) return NO_STATUS
     const details = `Received RST_STREAM with code ${http2ErrorCode}: ${message}`
@@ -101,7 +101,7 @@ export function toFailureOutcome(error: CallFailure): Outcome {
   return { code: Status.INTERNAL, details: message }
 }
 
-/** Codes that a plugin for credentials may not give a call (gRFC A54). */
+/** Codes with which a credentials plugin must not end a call (gRFC A54). */
 const INAPPROPRIATE: ReadonlySet<number> = new Set([0, 3, 5, 6, 9, 10, 11, 15])
 const NAMES: Readonly<Record<number, string>> = {
   0: 'OK',
@@ -114,7 +114,7 @@ const NAMES: Readonly<Record<number, string>> = {
   15: 'DATA_LOSS',
 }
 
-/** What a call ends with whose credentials could not be made. */
+/** The outcome of a call whose credentials could not be generated. */
 export function toCredentialsOutcome(thrown: unknown): Outcome {
   const { code, message }: { code?: unknown; message?: unknown } = Object(thrown)
   const given = typeof code === 'number' ? code : Status.UNKNOWN

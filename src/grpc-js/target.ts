@@ -1,5 +1,5 @@
 /**
- * Names of targets, as gRPC has them (https://github.com/grpc/grpc/blob/master/doc/naming.md).
+ * Target names, as gRPC defines them (https://github.com/grpc/grpc/blob/master/doc/naming.md).
  *
  * @module
  */
@@ -18,27 +18,27 @@ export type Address = HostPort | { readonly path: string }
 /** A target that the channel serves itself. */
 export interface Target {
   readonly scheme: 'dns' | 'ipv4' | 'ipv6' | 'unix'
-  /** What follows the scheme, as grpc-js has it. */
+  /** What follows the scheme, as grpc-js parses it. */
   readonly path: string
   /** The target with its scheme. */
   readonly text: string
-  /** The value of `:authority`, unless an option or the call says more. */
+  /** The value of `:authority`, unless an option or the call sets another one. */
   readonly authority: string
   /** In the order in which `pick_first` tries them. */
   readonly addresses: readonly Address[]
 }
 
-/** The parts of a text. The port is null without one. */
+/** A string's parts. The port is null if there is none. */
 interface SplitHostPort {
   readonly host: string
   readonly port: number | null
 }
 
 const DEFAULT_PORT = 443
-/** As grpc-js has it. */
+/** As in grpc-js. */
 const URI = /^(?:([A-Za-z0-9+.-]+):)?(?:\/\/([^/]*)\/)?(.+)$/
 
-/** Null for a target that only grpc-js can serve, or that is malformed: then it says what is wrong with it. */
+/** Null for a target that only grpc-js can serve, or that is malformed: then grpc-js says what is wrong with it. */
 export function toTarget(given: unknown): Target | null {
   if (typeof given !== 'string') return null
   const parsed = URI.exec(given)
@@ -46,7 +46,7 @@ export function toTarget(given: unknown): Target | null {
   const [, scheme, authority, path = ''] = parsed
   switch (scheme) {
     case 'dns':
-      // Another one is a DNS server of the caller's choice.
+      // Any other authority is a DNS server that the caller has chosen.
       return authority ? null : toDnsTarget(path, authority)
     case 'ipv4':
     case 'ipv6':
@@ -64,7 +64,7 @@ export function toTarget(given: unknown): Target | null {
           }
     }
     default: {
-      // `host:port` looks like a scheme with a path; a resolver of the caller's may have any other scheme.
+      // `host:port` looks like a scheme with a path; a caller's resolver may use any other scheme.
       const isName =
         scheme === undefined ? authority === undefined : /^\d+$/.test(path) && authority === undefined
       return isName || isIP(given) > 0 ? toDnsTarget(given, undefined) : null
@@ -94,7 +94,7 @@ function toIpTarget(scheme: 'ipv4' | 'ipv6', path: string): Target | null {
   return { scheme, path, text: `${scheme}:${path}`, authority: path.split(',')[0] ?? '', addresses }
 }
 
-/** Null for a malformed text. */
+/** Null for malformed text. */
 export function splitHostPort(text: string): SplitHostPort | null {
   const bracketed = /^\[([^\]]*:[^\]]*)\](?::(\d+))?$/.exec(text)
   if (bracketed !== null) return { host: bracketed[1] ?? '', port: toPort(bracketed[2]) }

@@ -1,5 +1,5 @@
 /**
- * `dodici`: finds the command, and says how it ended.
+ * `dodici`: finds the command, and reports how it ended.
  *
  * @module
  */
@@ -20,7 +20,7 @@ const OPTIONS = {
 /**
  * Runs a command line to its end.
  *
- * @param args those behind `dodici`
+ * @param args the arguments after `dodici`
  * @param toVersion reads the version for `--version`
  * @returns the exit code
  */
@@ -53,8 +53,8 @@ async function run(
 }
 
 /**
- * The command, and its arguments. It comes first, but for `dodici URL`: a URL may stand behind options. Options without
- * a command and without a URL are those of `dodici`.
+ * The command, and its arguments. The command comes first, except for `dodici URL`: a URL may follow options. Options
+ * without a command and without a URL belong to `dodici` itself.
  */
 function toCommand(args: readonly string[]): { command: ListedCommand | undefined; rest: readonly string[] } {
   const [first = '', ...rest] = args
@@ -81,7 +81,7 @@ function runAlone(args: readonly string[], toVersion: () => string, terminal: Te
   return EXIT.ok
 }
 
-/** 80 columns and 24 lines at most. */
+/** At most 80 columns and 24 lines. */
 export function toHelp(): string {
   const names = COMMANDS.map(({ name, synopsis }) => `  dodici ${name} ${synopsis}`.trimEnd())
   const width = Math.max(...names.map((name) => name.length)) + 4

@@ -9,12 +9,12 @@ import type { Terminal } from './terminal.ts'
 
 /** What `dodici COMMAND` does. */
 export interface Command {
-  /** All of `dodici COMMAND --help`: 80 columns and 24 lines at most. */
+  /** The whole output of `dodici COMMAND --help`: at most 80 columns and 24 lines. */
   readonly help: string
   /**
-   * Does it.
+   * Runs it.
    *
-   * @param args those behind its name
+   * @param args the arguments after its name
    * @throws CliError with a message for the user
    */
   run(args: readonly string[], terminal: Terminal): Promise<ExitCode>
@@ -23,7 +23,7 @@ export interface Command {
 /** A command in the list of commands. */
 export interface ListedCommand {
   readonly name: string
-  /** What stands behind its name: `'[DIR]'`. */
+  /** What follows its name: `'[DIR]'`. */
   readonly synopsis: string
   /** One line, for the list of commands. */
   readonly summary: string

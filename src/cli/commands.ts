@@ -1,15 +1,15 @@
 /**
  * All commands, in the order of the help.
  *
- * The list has what `dodici --help` shows. A command's code is loaded when the command runs, and the client by those
- * that need it: `await import('../index.ts')`.
+ * The list contains what `dodici --help` shows. A command's code is loaded when the command runs, and the client by the
+ * commands that need it: `await import('../index.ts')`.
  *
  * @module
  */
 
 import type { ListedCommand } from './command.ts'
 
-/** Its name is never typed, but for `dodici URL --help`: any URL selects it. */
+/** Its name is never typed, except in `dodici URL --help`: any URL selects it. */
 export const INSPECT: ListedCommand = {
   name: 'URL',
   synopsis: '',

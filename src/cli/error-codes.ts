@@ -1,23 +1,23 @@
 /**
- * Codes of errors of Node and of OpenSSL, by what failed.
+ * Error codes from Node and OpenSSL, by what failed.
  *
  * @module
  */
 
-/** Codes of getaddrinfo. */
+/** getaddrinfo's codes. */
 const DNS = /^(ENOTFOUND|EAI_[A-Z]+)$/
-/** Of Node and OpenSSL; those of X509_verify_cert() have no prefix. */
+/** Node's and OpenSSL's codes; those of X509_verify_cert() have no prefix. */
 const TLS = [
   /^(ERR_(TLS|SSL|OSSL)_.*|EPROTO|CERT_.*|CRL_.*|DEPTH_.*|ERROR_IN_C.*|SELF_SIGNED_.*)$/,
   /^(UNABLE_TO_.*|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/,
 ]
 
-/** The look-up of a name failed. */
+/** Whether a name's lookup failed. */
 export function isDnsCode(code: string): boolean {
   return DNS.test(code)
 }
 
-/** The TLS handshake failed, or the certificate isn't trusted. */
+/** Whether the TLS handshake failed, or the certificate isn't trusted. */
 export function isTlsCode(code: string): boolean {
   return TLS.some((pattern) => pattern.test(code))
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the options of a command.
+ * Parses a command's options.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import { toNearestName } from '../options/nearest-name.ts'
 import { CliError, EXIT } from './cli-error.ts'
 
-/** One option of a command. */
+/** One of a command's options. */
 export interface OptionSpec {
   /** `boolean` takes no value. */
   readonly type: 'boolean' | 'string'
   /** One letter: `'v'` for `-v`. */
   readonly short?: string
-  /** It may be there several times. Of another one the last counts. */
+  /** Whether it may be repeated. Otherwise, the last one counts. */
   readonly multiple?: boolean
-  /** Further names, such as those that curl or h2load have. */
+  /** More names, such as curl's or h2load's. */
   readonly aliases?: readonly string[]
   /** One line of the help. */
   readonly help: string
@@ -23,10 +23,10 @@ export interface OptionSpec {
   readonly value?: string
 }
 
-/** Options of curl and h2load that a command doesn't have, and what to use. By their names, with `-` or `--`. */
+/** curl's and h2load's options that a command doesn't have, and what to use. By name, with `-` or `--`. */
 export type ForeignOptions = Readonly<Record<string, string>>
 
-/** The options of a command, by their names without `--`. */
+/** A command's options, by name without `--`. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
 type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
@@ -38,7 +38,7 @@ type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
 /** What was given. */
 export interface ParsedArgs<Specs extends OptionSpecs> {
   readonly options: { readonly [Name in keyof Specs]: ValueOf<Specs[Name]> }
-  /** Options with a value, in their order: the names are those of the table. */
+  /** Options with a value, in their order: the names are the table's. */
   readonly given: readonly (readonly [name: string, value: string])[]
   readonly positionals: readonly string[]
 }
@@ -47,25 +47,25 @@ export interface ParsedArgs<Specs extends OptionSpecs> {
 export const HELP = { help: { type: 'boolean', short: 'h', help: 'show this help' } } as const
 
 /**
- * Whether a word is meant as a URL, not as a command: it has a scheme, or a dot, a colon or a slash, as no command has,
- * or is `localhost`.
+ * Whether a word is meant as a URL, not as a command: it has a scheme, or a dot, a colon or a slash, which no command
+ * has, or is `localhost`.
  */
 export function isUrlLike(word: string): boolean {
   return !word.startsWith('-') && (/[.:/]/.test(word) || word.toLowerCase() === 'localhost')
 }
 
 /**
- * Splits arguments into options and the rest. Behind `--` all are the rest.
+ * Splits arguments into options and the rest. Everything after `--` is the rest.
  *
- * @param foreign what the error says of an option that isn't in the table
- * @throws CliError for an option that isn't in the table, or that lacks a value, or has one that it doesn't take
+ * @param foreign what the error says about an option that isn't in the table
+ * @throws CliError for an option that isn't in the table, lacks a value, or has one that it doesn't accept
  */
 export function parseOptions<const Specs extends OptionSpecs>(
   args: readonly string[],
   specs: Specs,
   foreign: ForeignOptions = {},
 ): ParsedArgs<Specs> {
-  // No import: it would load more of Node than `dodici --help` does.
+  // Not an import: that would load more of Node than `dodici --help` needs.
   const { tokens } = process.getBuiltinModule('node:util').parseArgs({
     args: [...args],
     options: toNodeOptions(specs),
@@ -94,7 +94,7 @@ export function parseOptions<const Specs extends OptionSpecs>(
     if (Array.isArray(list)) list.push(String(value))
     else values[name] = value
   }
-  // The compiler can't follow the loop: each name of the table got a value of its type.
+  // The compiler can't follow the loop: each name in the table got a value of its type.
   return { options: values as ParsedArgs<Specs>['options'], given, positionals }
 }
 
@@ -122,7 +122,11 @@ function toUnknown(rawName: string, specs: OptionSpecs, foreign: ForeignOptions)
   return toUnknownMessage('option', rawName, names, aliases)
 }
 
-/** Says what isn't known, what may have been meant, and what there is. @param aliases further names, not listed */
+/**
+ * Says what is unknown, what may have been meant, and what there is.
+ *
+ * @param aliases more names, not listed
+ */
 export function toUnknownMessage(
   what: string,
   given: string,
@@ -134,7 +138,7 @@ export function toUnknownMessage(
   return `unknown ${what} '${given}'.${hint}\nAvailable: ${known.join(', ')}`
 }
 
-/** The lines of the help for a table of options. */
+/** The help's lines for a table of options. */
 export function toOptionsHelp(specs: OptionSpecs): string {
   const rows = Object.entries(specs).map(([name, { short, value, help }]) => {
     const letter = short === undefined ? '    ' : `-${short}, `
@@ -145,9 +149,9 @@ export function toOptionsHelp(specs: OptionSpecs): string {
 }
 
 /**
- * A whole number of an option.
+ * An option's whole number.
  *
- * @throws CliError when it is none, or out of the range
+ * @throws CliError if it isn't one, or is out of range
  */
 export function toInteger(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
@@ -155,17 +159,17 @@ export function toInteger(name: string, text: string, least: number, most: numbe
   throw new CliError(`${name} takes a whole number from ${least} to ${most}, not '${text}'`, EXIT.usage)
 }
 
-/** In milliseconds. A number alone is in seconds. */
+/** In milliseconds. A number without a unit is in seconds. */
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** The longest time that Node's timers take: about 24 days. Milliseconds. */
+/** The longest time that Node's timers accept, in milliseconds: about 24 days. */
 const MAX_DURATION = 2 ** 31 - 1
 
 /**
- * A duration of an option: `10` and `10s` are seconds, `500ms`, `1.5s`, `2m`, `1h`.
+ * An option's duration: `10` and `10s` are seconds, `500ms`, `1.5s`, `2m`, `1h`.
  *
- * @returns milliseconds, 1 at least
- * @throws CliError when it is none, or is out of the range
+ * @returns in milliseconds, at least 1
+ * @throws CliError if it isn't one, or is out of range
  */
 export function toDuration(name: string, text: string): number {
   const [, digits, unit = 's'] = /^(\d{1,10}(?:\.\d{1,6})?)(ms|s|m|h)?$/.exec(text) ?? []

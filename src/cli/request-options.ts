@@ -1,5 +1,5 @@
 /**
- * The options that all commands have that send requests, and what they mean.
+ * The options that all commands which send requests share, and what they mean.
  *
  * @module
  */
@@ -43,17 +43,17 @@ export const REQUEST_OPTIONS = {
   key: { type: 'string', value: 'FILE', help: 'its key, if it is not in the --cert file' },
 } as const
 
-/** The URL of a request. */
+/** A request's URL. */
 export interface Target {
-  /** Without credentials and fragment. `http:` means h2c: HTTP/2 by prior knowledge (RFC 9113 §3.3). */
+  /** Without credentials and fragment. `http:` means h2c: HTTP/2 with prior knowledge (RFC 9113 §3.3). */
   readonly url: URL
-  /** The value of `authorization` for the credentials of the URL; null for none. */
+  /** The value of `authorization` for the URL's credentials; null for none. */
   readonly authorization: string | null
-  /** The URL had no scheme. */
+  /** Whether the URL had no scheme. */
   readonly isSchemeAssumed: boolean
 }
 
-/** Options of `connect`, as a client takes them. */
+/** Options for `connect`, as a client accepts them. */
 export interface TrustOptions {
   readonly ca?: string
   readonly cert?: string
@@ -67,20 +67,19 @@ const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * The URL of the command line: `https:`, `http:`, or without a scheme `https:`; with `--h2c` `http:`.
+ * The command line's URL: `https:`, `http:`, or without a scheme `https:`; with `--h2c` `http:`.
  *
- * @throws CliError when it is none, has another scheme, or is `https:` with `--h2c`
+ * @throws CliError if it isn't one, has another scheme, or is `https:` with `--h2c`
  */
 export function toTarget(text: string, isH2c: boolean): Target {
   const [, scheme] = SCHEME.exec(text) ?? []
   const given = scheme === undefined ? `${isH2c ? 'http' : 'https'}://${text}` : text
-  // 'https:///a' would have the host 'a'.
-  // Nor is 'https:/a' a path of the host 'https'.
+  // 'https:///a' would have the host 'a'. And 'https:/a' isn't a path on the host 'https'.
   const isWithoutHost = text.startsWith('/') || (scheme === undefined && /^https?:(?!\d)/i.test(text))
   const url = URL.canParse(given) && !isWithoutHost ? new URL(given) : null
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
   if (url === null || !isHttp) {
-    // A password may have a '/', which makes it no URL.
+    // A password may contain a '/', which makes it an invalid URL.
     const shown = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, `$1${HIDDEN}@`)
     throw new CliError(`URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not '${shown}'`, EXIT.usage)
   }
@@ -102,7 +101,7 @@ function toAuthorization({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
-/** A `%` that begins no octet stands for itself. */
+/** A `%` that doesn't begin an encoded octet stands for itself. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -111,7 +110,7 @@ function decode(text: string): string {
   }
 }
 
-/** @throws CliError when a method isn't a token (RFC 9110 §9.1), or is CONNECT, which opens a tunnel */
+/** @throws CliError if a method isn't a token (RFC 9110 §9.1), or is CONNECT, which opens a tunnel */
 export function toMethod(text: string | undefined, hasBody: boolean): string {
   if (text === undefined) return hasBody ? 'POST' : 'GET'
   if (isToken(text) && text !== 'CONNECT') return text
@@ -137,15 +136,15 @@ export function toFields(lines: readonly string[]): Field[] {
   })
 }
 
-/** Whether a field of this name is among them. */
+/** Whether one of them has this name. */
 export function hasField(fields: readonly Field[], name: string): boolean {
   return fields.some(([given]) => given.toLowerCase() === name)
 }
 
 /**
- * The body of `--data`, as it is: `@FILE` is the content of the file, `@-` the whole standard input.
+ * The body for `--data`, as it is: `@FILE` is the file's content, `@-` the whole standard input.
  *
- * @throws CliError when the file can't be read
+ * @throws CliError if the file can't be read
  */
 export async function readData(text: string, input: () => AsyncIterable<Uint8Array>): Promise<Buffer> {
   if (!text.startsWith('@')) return Buffer.from(text)
@@ -160,9 +159,9 @@ async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 /**
- * How a client is to trust the server, and what it shows of itself.
+ * How a client should trust the server, and identify itself.
  *
- * @throws CliError when a file can't be read, or has no certificate or key
+ * @throws CliError if a file can't be read, or contains no certificate or key
  */
 export async function readTrust(options: {
   readonly insecure: boolean
@@ -185,7 +184,7 @@ export async function readTrust(options: {
   return { ...trust, ca }
 }
 
-/** The client's certificate and key; without `--key`, the file of `--cert` has both. */
+/** The client's certificate and key; without `--key`, the file for `--cert` contains both. */
 async function readIdentity(options: {
   readonly cert?: string | undefined
   readonly key?: string | undefined
@@ -210,9 +209,9 @@ async function readIdentity(options: {
 }
 
 /**
- * Reads the file of an option as a whole.
+ * Reads an option's whole file.
  *
- * @throws CliError when it can't be read
+ * @throws CliError if it can't be read
  */
 export async function readOptionFile(option: string, path: string): Promise<Buffer> {
   try {
@@ -226,7 +225,11 @@ export async function readOptionFile(option: string, path: string): Promise<Buff
 /** An IPv6 host has brackets, as in a URL; its address may have them. */
 const RESOLVE = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5}):(.+)$/
 
-/** The addresses of `--resolve`, by `HOST:PORT` as a URL has them. @throws CliError */
+/**
+ * The addresses for `--resolve`, by `HOST:PORT` as a URL writes it.
+ *
+ * @throws CliError
+ */
 export function toResolve(entries: readonly string[]): Map<string, readonly string[]> {
   const resolved = new Map<string, readonly string[]>()
   for (const entry of entries) {

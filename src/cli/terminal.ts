@@ -1,27 +1,27 @@
 /**
- * What a command knows of the process that it runs in.
+ * What a command knows about the process that it runs in.
  *
  * @module
  */
 
-/** The signals by which users end a program: Ctrl-C, and `kill`. */
+/** The signals with which users end a program: Ctrl-C, and `kill`. */
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** Of a stream of output, what is used. */
+/** The part of an output stream that is used. */
 export interface Output {
-  /** Whether it is a terminal. Missing: it is none. */
+  /** Whether it is a terminal. Missing: it isn't. */
   readonly isTTY?: boolean
-  /** @param callback called when the bytes were handed over, with an error when they can't be */
+  /** @param callback called when the bytes were passed on, with an error if they can't be */
   write(chunk: string | Uint8Array, callback?: (error?: Error | null) => void): unknown
-  /** Whether more was written than it takes at once. Missing: it isn't known. */
+  /** Whether more was written than it accepts at once. Missing: unknown. */
   readonly writableNeedDrain?: boolean
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** Of `process`, what is used. */
+/** The part of `process` that is used. */
 export interface ProcessLike {
   readonly env: NodeJS.ProcessEnv
-  /** Made when it is read for the first time: a program that reads no input doesn't open it. */
+  /** Created when it is first read: a program that reads no input doesn't open it. */
   readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
@@ -33,9 +33,9 @@ export interface ProcessLike {
 export class Terminal {
   readonly env: NodeJS.ProcessEnv
   readonly #process: ProcessLike
-  /** Of each output, settles when its last line was handed over. */
+  /** For each output, settles when its last line was passed on. */
   readonly #written = new Map<Output, Promise<void>>()
-  /** Of each output, why its first write failed. */
+  /** For each output, why its first write failed. */
   readonly #failures = new Map<Output, Error>()
   /** Outputs whose errors are listened to. */
   readonly #heard = new Set<Output>()
@@ -46,7 +46,7 @@ export class Terminal {
     this.#process = process
   }
 
-  /** Node makes a standard stream when it is read for the first time: one that isn't needed costs a start nothing. */
+  /** Node creates a standard stream when it is first read: one that isn't needed costs nothing at the start. */
   get #stdout(): Output {
     return this.#toHeard(this.#process.stdout)
   }
@@ -55,7 +55,7 @@ export class Terminal {
     return this.#toHeard(this.#process.stderr)
   }
 
-  /** A server goes on without its output; the exit code says so at the end. */
+  /** A server continues without its output; the exit code says so at the end. */
   #toHeard(output: Output): Output {
     if (!this.#heard.has(output)) {
       this.#heard.add(output)
@@ -64,18 +64,18 @@ export class Terminal {
     return output
   }
 
-  /** The standard input, in the pieces in which it comes. */
+  /** The standard input, in the pieces in which it arrives. */
   get input(): AsyncIterable<Uint8Array> {
     this.#hasReadInput = true
     return this.#process.stdin
   }
 
-  /** The standard input was opened. While its writer is there, it keeps the process alive. */
+  /** Whether the standard input was opened. It keeps the process alive while its writer is there. */
   get hasReadInput(): boolean {
     return this.#hasReadInput
   }
 
-  /** Writes a line, or several, to the standard output. */
+  /** Writes one or more lines to the standard output. */
   print(text: string): void {
     this.#write(this.#stdout, `${text}\n`)
   }
@@ -85,7 +85,7 @@ export class Terminal {
     this.#write(this.#stdout, text)
   }
 
-  /** Writes a line, or several, to the standard error. */
+  /** Writes one or more lines to the standard error. */
   warn(text: string): void {
     this.#write(this.#stderr, `${text}\n`)
   }
@@ -105,8 +105,8 @@ export class Terminal {
   }
 
   /**
-   * Why the output isn't whole: the disk is full, for example. Null: it is, or the reader of a pipe has left, as `head`
-   * does.
+   * Why the output is incomplete, for example because the disk is full. Null if it is complete, or if a pipe's reader
+   * has left, as `head` does.
    */
   get failure(): string | null {
     for (const [output, error] of this.#failures) {
@@ -118,9 +118,9 @@ export class Terminal {
   }
 
   /**
-   * Settles when the standard error takes more: its reader may be slower than what is shown.
+   * Settles when the standard error accepts more: its reader may be slower than what is shown.
    *
-   * @returns null when it does so now
+   * @returns null if it accepts more now
    */
   errorRoom(): Promise<void> | null {
     const stderr = this.#stderr
@@ -128,22 +128,22 @@ export class Terminal {
   }
 
   /**
-   * Settles when all lines were handed over, or their reader has left. A pipe takes 64 KiB; `process.exit()` loses the
-   * rest. Bytes of {@link writeBytes} aren't waited for.
+   * Settles when all lines were passed on, or their reader has left. A pipe takes 64 KiB; `process.exit()` loses the
+   * rest. It doesn't wait for {@link writeBytes}.
    */
   async flush(): Promise<void> {
     await Promise.all(this.#written.values())
   }
 
-  /** Writes to the standard error as it is: control sequences, where it is a terminal. */
+  /** Writes to the standard error as it is: control sequences, if it is a terminal. */
   draw(text: string): void {
     this.#stderr.write(text)
   }
 
   /**
-   * Writes bytes to the standard output. It settles when they were handed over.
+   * Writes bytes to the standard output. Settles when they were passed on.
    *
-   * @returns false when they can't be: {@link Terminal.failure} says whether that is an error
+   * @returns false if they can't be: {@link Terminal.failure} says whether that is an error
    */
   writeBytes(bytes: Uint8Array): Promise<boolean> {
     const stdout = this.#stdout
@@ -155,34 +155,34 @@ export class Terminal {
     })
   }
 
-  /** Whether a user looks at the standard output. */
+  /** Whether a user sees the standard output. */
   get isOutputTerminal(): boolean {
     return this.#process.stdout.isTTY === true
   }
 
-  /** Whether a user looks at the standard error. */
+  /** Whether a user sees the standard error. */
   get isErrorTerminal(): boolean {
     return this.#process.stderr.isTTY === true
   }
 
-  /** Whether the standard error has colours: on a terminal that has them, and without NO_COLOR (no-color.org). */
+  /** Whether the standard error uses colours: on a terminal that has them, and without NO_COLOR (no-color.org). */
   get hasColour(): boolean {
     return this.isErrorTerminal && !this.env.NO_COLOR && this.env.TERM !== 'dumb'
   }
 
-  /** Whether a user is there who can answer. */
+  /** Whether there is a user who can answer. */
   get canAsk(): boolean {
     return this.isErrorTerminal && this.#process.stdin.isTTY === true
   }
 
-  /** Asks a question, and reads a line. False unless it is `y` or `yes`. The standard input is used up by it. */
+  /** Asks a question, and reads a line. False unless that is `y` or `yes`. This uses up the standard input. */
   async ask(question: string): Promise<boolean> {
     this.#stderr.write(`${question} (y/N) `)
     for await (const piece of this.input) return /^y(es)?$/i.test(Buffer.from(piece).toString().trim())
     return false
   }
 
-  /** Settles at Ctrl-C, or SIGTERM. From then on a further signal ends the process at once. */
+  /** Settles at Ctrl-C or SIGTERM. From then on, another signal ends the process at once. */
   interrupted(): Promise<void> {
     return new Promise((resolve) => {
       const onSignal = (): void => {
@@ -194,12 +194,12 @@ export class Terminal {
   }
 }
 
-/** Whether the reader of a pipe has left. */
+/** Whether a pipe's reader has left. */
 function hasLeft(error: Error): boolean {
   return 'code' in error && error.code === 'EPIPE'
 }
 
-/** A text from outside, without what a terminal would obey: each control character becomes `\xNN`. */
+/** A text from outside, without anything that a terminal would obey: each control character becomes `\xNN`. */
 export function toPrintable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {

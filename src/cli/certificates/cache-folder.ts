@@ -1,5 +1,5 @@
 /**
- * Where a user's programs keep what they can make again, and how files are put there.
+ * Where a user's programs keep what they can recreate, and how files are written there.
  *
  * @module
  */
@@ -11,36 +11,36 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { CliError, EXIT } from '../cli-error.ts'
 
-/** Files of the owner's alone. */
+/** Only the owner may read and write the file. */
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
-/** What others may do with a file or a folder: to read it, and to change it. */
+/** What others may do with a file or folder: read it, and change it. */
 const READABLE_BY_OTHERS = 0o077
 const WRITABLE_BY_OTHERS = 0o022
 
-/** Dodici's folder in the user's cache folder. `XDG_CACHE_HOME` counts on each system, if it is an absolute path. */
+/** Dodici's folder in the user's cache folder. `XDG_CACHE_HOME` counts on every system, if it is an absolute path. */
 export function toCacheFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
   const { XDG_CACHE_HOME: chosen = '', LOCALAPPDATA: local = '' } = env
-  // The specification of XDG: a relative path is to be ignored.
+  // The XDG specification says to ignore a relative path.
   if (isAbsolute(chosen)) return join(chosen, 'dodici')
   if (platform === 'win32' && local !== '') return join(local, 'dodici', 'Cache')
   if (platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'dodici')
   return join(homedir(), '.cache', 'dodici')
 }
 
-/** Makes the folder, of the user's alone. Refuses one in which other users could replace files. */
+/** Creates the folder, for the user alone. Refuses one in which other users could replace files. */
 export async function prepareFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
   requireOwn(folder, await stat(folder), WRITABLE_BY_OTHERS, 'changed')
 }
 
-/** A file with a secret, as text; null where there is none. Refuses one that other users can read. */
+/** Reads a file with a secret as text; null if there is none. Refuses one that other users can read. */
 export function readSecret(path: string): Promise<string | null> {
   return readOwn(path, READABLE_BY_OTHERS, 'read')
 }
 
-/** A file that others may read, as text; null where there is none. Refuses one that other users can change. */
+/** Reads a file that others may read as text; null if there is none. Refuses one that other users can change. */
 export function readPublic(path: string): Promise<string | null> {
   return readOwn(path, WRITABLE_BY_OTHERS, 'changed')
 }
@@ -56,7 +56,7 @@ async function readOwn(path: string, others: number, done: string): Promise<stri
 }
 
 function requireOwn(path: string, stats: Stats, others: number, done: string): void {
-  // Windows has other permissions: the folders of a user are that user's.
+  // Windows has other permissions: a user's folders belong to that user.
   if (process.getuid === undefined) return
   if (stats.uid !== process.getuid()) {
     throw new CliError(`${path} belongs to another user: remove it, or set XDG_CACHE_HOME`, EXIT.failure)
@@ -67,15 +67,15 @@ function requireOwn(path: string, stats: Stats, others: number, done: string): v
   throw new CliError(`${what}: remove it, and Dodici creates it again`, EXIT.failure)
 }
 
-/** Writes a file at once: a reader finds the old text or the new one, and a crash leaves no half of either. */
+/** Writes a file atomically: a reader finds either the old or the new text, even after a crash. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await withDraft(path, text, (draft) => rename(draft, path))
 }
 
 /**
- * Writes a file at once, unless there is one. Of two processes that do so, the file is of one.
+ * Writes a file atomically, unless there already is one. If two processes do so, one of them writes it.
  *
- * @returns false when there was one already
+ * @returns false if there already was one
  */
 export async function createFile(path: string, text: string): Promise<boolean> {
   try {
@@ -108,7 +108,7 @@ function isMissing(error: unknown): boolean {
   return isSystemError(error) && error.code === 'ENOENT'
 }
 
-/** An error of the file system, or of a socket. */
+/** Whether it is an error from the file system, or from a socket. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { readonly code: string } {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
 }

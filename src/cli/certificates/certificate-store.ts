@@ -1,5 +1,5 @@
 /**
- * The certificates of `dodici serve`: made once, and kept in the user's cache folder.
+ * The certificates for `dodici serve`: created once, and kept in the user's cache folder.
  *
  * @module
  */
@@ -20,30 +20,30 @@ import { generateKey, LEAF_LIFETIME, toAuthorityCertificate, toLeafCertificate }
 
 const DAY = 86_400_000
 
-/** A server's certificate is made again when it has less time left than this. Milliseconds. */
+/** A server's certificate is recreated when it has less time left than this, in milliseconds. */
 const LEAF_RESERVE = 30 * DAY
 
-/** An authority outlives all that it signs. Milliseconds. */
+/** An authority outlives everything that it signs. In milliseconds. */
 const AUTHORITY_RESERVE = LEAF_LIFETIME
 
-/** What a TLS server needs, and what its clients need. */
+/** What a TLS server and its clients need. */
 export interface ServerCertificate {
   /** PEM. */
   readonly key: string
   /** PEM. */
   readonly cert: string
-  /** The file with the certificate of the authority, for clients. */
+  /** The file with the authority's certificate, for clients. */
   readonly caPath: string
 }
 
 /**
- * The certificate for loopback names, from the folder, or made anew where it is missing, damaged, or about to expire.
+ * The certificate for loopback names, from the folder, or recreated if it is missing, damaged, or about to expire.
  *
- * Several processes may do so at once. The authority's private key is the one file that counts, and the first process
- * creates it. All else can be made from it: a certificate of the authority takes the place of another, and a server's
- * certificate is in one file with its key.
+ * Several processes may do so at once. The authority's private key is the one file that matters, and the first process
+ * creates it. Everything else can be recreated from it: one certificate of the authority can replace another, and a
+ * server's certificate is in one file with its key.
  *
- * @throws CliError when the folder can't be used
+ * @throws CliError if the folder can't be used
  */
 export async function loadServerCertificate(folder: string, now: Date): Promise<ServerCertificate> {
   return await withFolder(folder, ', or use --no-tls', async () => {
@@ -54,9 +54,9 @@ export async function loadServerCertificate(folder: string, now: Date): Promise<
 }
 
 /**
- * The path of the authority's certificate, which is made where it is missing.
+ * The path of the authority's certificate, which is created if it is missing.
  *
- * @throws CliError when the folder can't be used
+ * @throws CliError if the folder can't be used
  */
 export async function loadAuthorityPath(folder: string, now: Date): Promise<string> {
   return await withFolder(folder, '', async () => (await loadAuthority(folder, now)).caPath)
@@ -69,7 +69,7 @@ async function loadAuthority(folder: string, now: Date): Promise<{ caPath: strin
   return { caPath, issuerKey }
 }
 
-/** @param otherwise what else helps when the folder can't be used */
+/** @param otherwise what else helps if the folder can't be used */
 async function withFolder<T>(folder: string, otherwise: string, use: () => Promise<T>): Promise<T> {
   try {
     await prepareFolder(folder)
@@ -96,7 +96,7 @@ function parseKey(path: string, text: string): KeyObject {
     const key = createPrivateKey(text)
     if (key.asymmetricKeyType === 'ec') return key
   } catch {
-    // OpenSSL's words for it would help no reader.
+    // OpenSSL's wording would help no reader.
   }
   throw new CliError(
     `${path} holds no usable private key: remove it, and Dodici creates a new one`,
@@ -127,7 +127,7 @@ async function loadLeaf(
   return { key: text, cert: text }
 }
 
-/** Whether a text holds the private key of a certificate. */
+/** Whether a text contains a certificate's private key. */
 function hasKeyOf(certificate: X509Certificate, text: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(text))
@@ -141,12 +141,12 @@ function parseCertificate(text: string | null): X509Certificate | null {
   try {
     return new X509Certificate(text)
   } catch {
-    // Damaged: it is made again.
+    // Damaged: it is recreated.
     return null
   }
 }
 
-/** Whether it is valid now, and stays so for as long. A clock that was put back may find one of its future. */
+/** Whether it is valid now, and remains so for this long. If the clock was put back, it may not be valid yet. */
 function isValid(certificate: X509Certificate, reserve: number, now: Date): boolean {
   const from = Date.parse(certificate.validFrom)
   const to = Date.parse(certificate.validTo)

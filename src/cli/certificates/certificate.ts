@@ -1,5 +1,6 @@
 /**
- * Makes X.509 certificates: an authority that counts for loopback names alone, and a server's certificate signed by it.
+ * Creates X.509 certificates: an authority that is valid only for loopback names, and a server's certificate signed by
+ * it.
  *
  * @module
  */
@@ -21,19 +22,19 @@ import {
 
 const DAY = 86_400_000
 
-/** How long an authority is valid: ten years. Milliseconds. */
+/** How long an authority is valid, in milliseconds: ten years. */
 export const AUTHORITY_LIFETIME = 3_650 * DAY
 
-/** How long a server's certificate is valid. The strictest clients take 398 days at most. Milliseconds. */
+/** How long a server's certificate is valid, in milliseconds. The strictest clients accept 398 days at most. */
 export const LEAF_LIFETIME = 397 * DAY
 
-/** Certificates are valid from this long ago: a container's clock may be late. Milliseconds. */
+/** Certificates are valid from this many milliseconds ago, because a container's clock may be slow. */
 const BACKDATED = DAY
 
 const IPV4_LOOPBACK = Buffer.of(127, 0, 0, 1)
 const IPV6_LOOPBACK = Buffer.from(`${'00'.repeat(15)}01`, 'hex')
 
-/** What servers of this authority are called. */
+/** The names of this authority's servers. */
 const LOOPBACK = { dns: ['localhost'], ip: [IPV4_LOOPBACK, IPV6_LOOPBACK] }
 
 /** 127.0.0.0/8, ::1/128, `localhost` and names below it (RFC 6761 §6.3). */
@@ -51,9 +52,9 @@ export function generateKey(): KeyObject {
 }
 
 /**
- * The certificate of an authority, signed by itself. All that it can sign is for loopback names.
+ * An authority's self-signed certificate. It can only sign for loopback names.
  *
- * @param key its private key. All certificates of one key have one subject: each takes the place of another
+ * @param key its private key. All certificates for one key have the same subject, so each can replace another
  * @returns PEM
  */
 export function toAuthorityCertificate(key: KeyObject, now: Date): string {
@@ -74,7 +75,7 @@ export function toAuthorityCertificate(key: KeyObject, now: Date): string {
 }
 
 /**
- * The certificate of a server on loopback.
+ * The certificate for a server on loopback.
  *
  * @param key the server's private key
  * @param issuerKey the authority's
@@ -99,12 +100,12 @@ export function toLeafCertificate(key: KeyObject, issuerKey: KeyObject, now: Dat
   })
 }
 
-/** Authorities of two users are two names. */
+/** Two users' authorities have different names. */
 function toAuthorityName(publicKey: KeyObject): Buffer {
   return toName(`Dodici loopback CA ${toKeyId(publicKey).toString('hex', 0, 4)}`)
 }
 
-/** RFC 5280 §4.1.2.4: a distinguished name of one part, the common name. */
+/** RFC 5280 §4.1.2.4: a distinguished name with one part, the common name. */
 function toName(commonName: string): Buffer {
   const part = der.toSequence(der.toObjectIdentifier('2.5.4.3'), der.toUtf8String(commonName))
   return der.toSequence(der.toSetOfOne(part))
@@ -113,10 +114,10 @@ function toName(commonName: string): Buffer {
 interface CertificateInit {
   readonly subject: Buffer
   readonly publicKey: KeyObject
-  /** The private key of the authority. */
+  /** The authority's private key. */
   readonly issuerKey: KeyObject
   readonly now: Date
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly lifetime: number
   readonly extensions: readonly Buffer[]
 }
@@ -141,7 +142,7 @@ function toCertificate(init: CertificateInit): string {
   return toPem(der.toSequence(signed, SIGNATURE_ALGORITHM, der.toBitString(signature)))
 }
 
-/** RFC 5280 §4.1.2.2: positive, and 20 bytes at most. Browsers refuse two certificates with one number. */
+/** RFC 5280 §4.1.2.2: positive, and at most 20 bytes. Browsers refuse two certificates with the same number. */
 function toSerialNumber(): Buffer {
   const bytes = randomBytes(16)
   bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0)

@@ -18,7 +18,7 @@ const TAG = {
   set: 0x31,
 } as const
 
-/** A value with its tag and its length. */
+/** A value with its tag and length. */
 function toValue(tag: number, content: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(tag), toLength(content.length), content])
 }
@@ -35,7 +35,7 @@ export function toSequence(...values: readonly Uint8Array[]): Buffer {
   return toValue(TAG.sequence, Buffer.concat(values))
 }
 
-/** A set of one: X.690 §11.6 would sort more. */
+/** A set with one element: X.690 §11.6 would sort more. */
 export function toSetOfOne(value: Uint8Array): Buffer {
   return toValue(TAG.set, value)
 }
@@ -47,12 +47,12 @@ export function toBoolean(value: boolean): Buffer {
 /**
  * A non-negative integer.
  *
- * @param bytes its digits to base 256, the highest first
+ * @param bytes its base-256 digits, the highest first
  */
 export function toInteger(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
   const digits = first === -1 ? Buffer.of(0) : Buffer.from(bytes.subarray(first))
-  // X.690 §8.3: the first bit is the sign, and no byte more than it takes is sent.
+  // X.690 §8.3: the first bit is the sign, and no more bytes than necessary are sent.
   const isNegative = (digits[0] ?? 0) >= 0x80
   return toValue(TAG.integer, isNegative ? Buffer.concat([Buffer.of(0), digits]) : digits)
 }
@@ -63,9 +63,9 @@ export function toBitString(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Named bits of one byte, such as a KeyUsage. X.690 §11.2.2: zeros at the end aren't sent.
+ * Named bits in one byte, such as a KeyUsage. X.690 §11.2.2: trailing zeros aren't sent.
  *
- * @param bits the numbers of those that are set: 0 to 7
+ * @param bits the numbers of the set bits: 0 to 7
  */
 export function toNamedBits(bits: readonly number[]): Buffer {
   const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0)
@@ -86,14 +86,14 @@ export function toObjectIdentifier(id: string): Buffer {
   return toValue(TAG.objectIdentifier, Buffer.of(first * 40 + second, ...rest.flatMap(toBase128)))
 }
 
-/** Seven bits a byte; all bytes but the last have the eighth bit. */
+/** Seven bits per byte; all bytes except the last have the eighth bit set. */
 function toBase128(value: number): number[] {
   const bytes = [value & 0x7f]
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift((rest & 0x7f) | 0x80)
   return bytes
 }
 
-/** RFC 5280 §4.1.2.5: years from 2050 on have four digits, those before have two. To the second, in UTC. */
+/** RFC 5280 §4.1.2.5: years from 2050 on have four digits, earlier ones two. To the second, in UTC. */
 export function toTime(time: Date): Buffer {
   const text = time.toISOString().replace(/[-:T]|\.\d+/g, '')
   const year = time.getUTCFullYear()
@@ -101,12 +101,12 @@ export function toTime(time: Date): Buffer {
   return toValue(TAG.utcTime, Buffer.from(text.slice(2)))
 }
 
-/** A value with a tag of its context: `[n] EXPLICIT`. */
+/** A value with a context-specific tag: `[n] EXPLICIT`. */
 export function toExplicit(number: number, value: Uint8Array): Buffer {
   return toValue(0xa0 | number, value)
 }
 
-/** A primitive value whose tag is replaced by one of its context: `[n] IMPLICIT`. */
+/** A primitive value whose tag is replaced by a context-specific one: `[n] IMPLICIT`. */
 export function toImplicit(number: number, content: Uint8Array): Buffer {
   return toValue(0x80 | number, content)
 }

@@ -1,5 +1,5 @@
 /**
- * What `dodici faults` does, by path. The names of the families come from the tables of `dodici/testing`.
+ * What `dodici faults` does for each path. The families' names come from the tables in `dodici/testing`.
  *
  * @module
  */
@@ -10,42 +10,42 @@ import type { FaultConnection, FaultStream, HeaderBomb } from '../../testing/ind
 /** The entry, which is loaded when the command runs. */
 export type Testing = typeof import('../../testing/index.ts')
 
-/** What is done about one request. */
+/** What to do about one request. */
 export type Play = (stream: FaultStream, connection: FaultConnection) => unknown
 
 /** One behaviour, or a family of them. */
 export interface Behaviour {
-  /** Such as `/stall`. That of a family ends with `/NAME` or `/CODE`. */
+  /** Such as `/stall`. A family's path ends with `/NAME` or `/CODE`. */
   readonly path: string
   /** What the server does. */
   readonly does: string
-  /** What a right client makes of it. */
+  /** What a correct client makes of it. */
   readonly rightClient: string
-  /** `header`: as soon as the request's header section is there, ahead of its body. @default 'whole' */
+  /** `header`: as soon as the request's header section is there, before its body. @default 'whole' */
   readonly at?: 'header' | 'whole'
-  /** There is none of it without TLS. @default false */
+  /** Whether it needs TLS. @default false */
   readonly needsTls?: boolean
-  /** Every path of it: one, unless it is a family. */
+  /** Each of its paths: one, unless it is a family. */
   toRoutes(testing: Testing): ReadonlyMap<string, Play>
 }
 
-/** Of a behaviour, what is said about it. */
+/** The description of a behaviour. */
 type About = Omit<Behaviour, 'toRoutes'>
 
-/** How much a flood sends. Bytes. */
+/** How many bytes a flood sends. */
 const FLOOD_BYTES = 8_000_000
 
-/** A new kind is an error of the compiler here. */
+/** For a new kind, the compiler reports an error here. */
 const BOMBS: Readonly<Record<HeaderBomb, true>> = {
   references: true,
   'many fields': true,
   'long field': true,
 }
 
-/** The beginning of a body, whose end doesn't come. */
+/** The beginning of a body whose end never comes. */
 const PART = 'a part of the body, '
 
-/** All of them, in the order of the list. */
+/** All behaviours, in the order of the list. */
 export const BEHAVIOURS: readonly Behaviour[] = [
   one(
     {
@@ -288,19 +288,19 @@ function family<Name extends string>(
   return { ...about, toRoutes }
 }
 
-/** `/reset/CANCEL`, `/bad-frame/data-on-stream-0`: error codes as RFC 9113 has them, all else in small letters. */
+/** `/reset/CANCEL`, `/bad-frame/data-on-stream-0`: error codes as in RFC 9113, everything else in lower case. */
 function toFamilyPath(path: string, name: string): string {
   if (path.endsWith('/CODE')) return path.replace('CODE', name)
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return path.replace('NAME', words.join('-'))
 }
 
-/** `Object.keys()` of a table that has these keys and no others. */
+/** `Object.keys()` for a table that has these keys and no others. */
 function toKeys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
   return Object.keys(table) as Name[]
 }
 
-/** The first, third … request with its method and path, query included. */
+/** Whether it is the first, third … request with its method and path, including the query. */
 function isOddTime({ count }: FaultStream): boolean {
   return count % 2 === 1
 }

@@ -1,5 +1,5 @@
 /**
- * Which behaviour is for which request, and the list of them.
+ * Which behaviour applies to which request, and the list of behaviours.
  *
  * @module
  */
@@ -22,7 +22,7 @@ interface Route {
 
 /** The behaviours of one server, with TLS or without. */
 export class FaultRoutes {
-  /** The text of `/`. */
+  /** The text at `/`. */
   readonly list: string
   /** By {@link toKey}. */
   readonly #routes = new Map<string, Route>()
@@ -43,12 +43,12 @@ export class FaultRoutes {
   /** Adds its rules. */
   addTo(server: FaultServer): void {
     const play: Play = (stream, connection) => this.#play(stream, connection)
-    // Of all rules that match, the newest runs.
+    // The newest of all rules that match is applied.
     server.onRequest('*', play)
     server.onRequest((stream) => this.#find(stream)?.at === 'header', play, { at: 'header' })
   }
 
-  /** What clients of HTTP/1.1 get: the list. */
+  /** What HTTP/1.1 clients get: the list. */
   readonly onHttp1: RequestListener = (request, response) => {
     request.resume()
     const respond = (status: number, text: string): void => {
@@ -63,7 +63,7 @@ export class FaultRoutes {
     if (!isLoopbackAuthority(stream.field(':authority') ?? stream.field('host'))) {
       return respondText(stream, 421, NOT_LOOPBACK)
     }
-    // The server is no proxy.
+    // The server isn't a proxy.
     if (stream.method === 'CONNECT') return stream.respond({ status: 501, body: null })
     const route = this.#find(stream)
     if (route !== undefined) return route.play(stream, connection)
@@ -85,12 +85,12 @@ function toPath(target: string): string {
   return target.split('?')[0] ?? ''
 }
 
-/** Error codes may be in small letters, too, and with hyphens. */
+/** Error codes may also be in lower case, and with hyphens. */
 function toKey(path: string): string {
   return path.toLowerCase().replaceAll('_', '-')
 }
 
-/** A behaviour in the list, and the paths of a family. */
+/** A behaviour in the list, with a family's paths. */
 function toEntry({ path, does, rightClient }: Behaviour, paths: readonly string[]): string {
   const lines = [path, `    ${does}`, `    A correct client ${rightClient}`]
   if (paths.length > 1) lines.push(...paths.map((each) => `    ${each}`))

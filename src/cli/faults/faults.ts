@@ -1,5 +1,5 @@
 /**
- * `dodici faults`: a server that misbehaves by path, on loopback.
+ * `dodici faults`: a server on loopback that misbehaves by path.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { Journal } from './journal.ts'
 import { checkPresets, PRESET_NAMES, toPresets } from './presets.ts'
 
 const MAX_REQUESTS = 1_000_000
-/** Columns of the help. */
+/** The help's width, in columns. */
 const WIDTH = 80
 
 const OPTIONS = {
@@ -71,7 +71,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
     const routes = certificate === null ? plain : secure
     const shared = { host, port, http1: routes.onHttp1 }
     const server: FaultServer = await testing.createFaultServer({ ...shared, ...toSecurity(certificate) })
-    // No connection has been heard of before these rules are there: it comes in a later turn of the event loop.
+    // No connection can be noticed before these rules are there: it arrives in a later turn of the event loop.
     routes.addTo(server)
     for (const preset of presets) server.use(preset)
     journal.addTo(server, certificate !== null)
@@ -79,12 +79,16 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   })
 }
 
-/** What makes a fault server one with TLS, or one without. */
+/** The options for a fault server with or without TLS. */
 function toSecurity(certificate: ServerCertificate | null): { h2c: true } | { key: string; cert: string } {
   return certificate === null ? { h2c: true } : { key: certificate.key, cert: certificate.cert }
 }
 
-/** Words in lines of the help. @param indent columns that the first line, and so each, begins behind */
+/**
+ * Words in lines of the help.
+ *
+ * @param indent how many columns come before the first line, and so before each line
+ */
 function toLines(words: readonly string[], indent = 0): string {
   const lines: string[] = []
   for (const word of words) {

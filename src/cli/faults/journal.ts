@@ -1,5 +1,6 @@
 /**
- * What comes to `dodici faults`, as lines for `--verbose`; and that a server keeps no more of it than it needs.
+ * What arrives at `dodici faults`, as lines for `--verbose`. It also makes a server keep no more of that than
+ * necessary.
  *
  * @module
  */
@@ -23,9 +24,9 @@ const SETTINGS: Readonly<Record<number, string>> = {
 const ACK = 1
 const END_STREAM = 1
 
-/** Hears of all servers. */
+/** Is told about all servers' events. */
 export class Journal {
-  /** Null: nothing is said. */
+  /** Null: nothing is written. */
   readonly #log: Terminal | null
   #count = 0
 
@@ -33,21 +34,21 @@ export class Journal {
     this.#log = log
   }
 
-  /** Hears of this one. */
+  /** Listens to this server. */
   addTo(server: FaultServer, isSecure: boolean): void {
     const numbers = new WeakMap<FaultConnection, number>()
     server.onConnection('*', {
       onConnection: (connection) => {
         const number = ++this.#count
         numbers.set(connection, number)
-        // A black hole would keep its side open for ever.
+        // Otherwise a black hole would keep its side open for ever.
         connection.transport.once('end', () => {
           if (connection.isSilent) connection.transport.destroy()
         })
         this.#write(number, isSecure ? 'connected over TLS' : 'connected')
         connection.transport.once('close', () => {
           forgetConnection(server, connection)
-          // Why the server has ended it. A problem names its connection by an index, which is given again here.
+          // Why the server has ended it. A problem names its connection by an index, which is reused here.
           for (const problem of server.problems.splice(0)) {
             this.#write(number, problem.replace(/^connection \d+: /, ''))
           }
@@ -69,7 +70,7 @@ export class Journal {
   }
 }
 
-/** The server is made for tests, which look at all that has come. Here it would be without bounds. */
+/** The server is made for tests, which examine everything that has arrived. Here that would grow without bounds. */
 function forgetFrames(server: FaultServer, connection: FaultConnection): void {
   connection.frames.length = 0
   server.frames.length = 0
@@ -81,7 +82,7 @@ function forgetConnection({ connections }: FaultServer, connection: FaultConnect
   if (index !== -1) connections.splice(index, 1)
 }
 
-/** `HEADERS 1 END_STREAM GET /path`: a frame of the client's. */
+/** `HEADERS 1 END_STREAM GET /path`: one of the client's frames. */
 function toLine(frame: RecordedFrame, connection: FaultConnection): string {
   const { name, streamId } = frame
   const parts = [name, ...(streamId === 0 ? [] : [`${streamId}`]), ...toDetails(frame)]
@@ -90,7 +91,7 @@ function toLine(frame: RecordedFrame, connection: FaultConnection): string {
   return parts.join(' ')
 }
 
-/** What it says, by its type. A frame that is too short says nothing. */
+/** Its contents, by type. A frame that is too short has none. */
 function toDetails({ name, flags, payload }: RecordedFrame): string[] {
   const { length } = payload
   const toNumber = (at: number): number => payload.readUInt32BE(at)

@@ -1,5 +1,5 @@
 /**
- * `--preset`: as real servers do.
+ * `--preset`: behaves like real servers.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Testing } from './behaviours.ts'
 
 type PresetName = keyof Testing['presets']
 
-/** Whether each retires connections after a number of requests. A new one is an error of the compiler here. */
+/** Whether each retires connections after a number of requests. For a new one, the compiler reports an error here. */
 const RETIRES = {
   nginxThatRetires: true,
   apacheThatRestarts: true,
@@ -24,10 +24,10 @@ type Retiring = { [Name in PresetName]: (typeof RETIRES)[Name] extends true ? Na
 
 const ALL = Object.keys(RETIRES) as PresetName[]
 
-/** Those of the options: `nginx-that-retires`. */
+/** The names as options spell them: `nginx-that-retires`. */
 export const PRESET_NAMES: readonly string[] = ALL.map(toOptionName)
 
-/** @throws CliError for a name that isn't there, or requests of a preset that doesn't count them */
+/** @throws CliError for an unknown name, or if requests are given for a preset that doesn't count them */
 export function checkPresets(names: readonly string[], requests: number | null): readonly PresetName[] {
   const presets = names.map((given) => {
     const preset = ALL.find((name) => toOptionName(name) === given)
@@ -41,7 +41,11 @@ export function checkPresets(names: readonly string[], requests: number | null):
   return presets
 }
 
-/** The rules of presets. @param requests null for those that each has by itself */
+/**
+ * The presets' rules.
+ *
+ * @param requests null for each preset's own number
+ */
 export function toPresets(
   { presets }: Testing,
   names: readonly PresetName[],

@@ -1,5 +1,5 @@
 /**
- * Where the body of the response goes.
+ * Where the response body goes.
  *
  * @module
  */
@@ -10,18 +10,21 @@ import { isSystemError } from '../certificates/cache-folder.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Takes a body. */
+/** Accepts a body. */
 export interface BodyOutput {
-  /** @returns false when no more is wanted @throws CliError when it can't be written */
+  /**
+   * @returns false if no more is wanted
+   * @throws CliError if it can't be written
+   */
   write(piece: Buffer): Promise<boolean>
   /** Called once, whatever has happened. */
   end(): Promise<void>
 }
 
-/** A zero byte so early says that a body is binary, as curl has it. Bytes. */
+/** Within how many bytes a zero byte means that a body is binary, as in curl. */
 const LOOKED_AT = 2_000
 
-/** The most that `--json` shows of a body. Bytes. */
+/** How many bytes of a body `--json` shows at most. */
 export const MAX_JSON_BODY = 65_536
 
 /** The standard output. */
@@ -32,7 +35,7 @@ export class TerminalOutput implements BodyOutput {
   /** The last byte. */
   #last: number | null = null
 
-  /** @param refusesBinary on a terminal, which binary data can disturb */
+  /** @param refusesBinary whether to refuse binary data, which can disturb a terminal */
   constructor(terminal: Terminal, refusesBinary: boolean) {
     this.#terminal = terminal
     this.#refusesBinary = refusesBinary && terminal.isOutputTerminal
@@ -50,7 +53,7 @@ export class TerminalOutput implements BodyOutput {
     return this.#terminal.writeBytes(piece)
   }
 
-  /** The report goes on in a line of its own. */
+  /** The report continues on a separate line. */
   async end(): Promise<void> {
     const isOpenLine = this.#last !== null && this.#last !== 0x0a
     if (isOpenLine && this.#terminal.isOutputTerminal && this.#terminal.isErrorTerminal)
@@ -58,7 +61,7 @@ export class TerminalOutput implements BodyOutput {
   }
 }
 
-/** A file. It is made, or emptied, when the body begins. */
+/** A file. It is created, or emptied, when the body begins. */
 export class FileOutput implements BodyOutput {
   readonly #path: string
   readonly #file: FileHandle
@@ -100,7 +103,7 @@ function toOutputError(path: string, error: unknown): unknown {
   return new CliError(`--output can't write '${path}': ${error.message}`, EXIT.write)
 }
 
-/** For `--json`: the text of the body, up to {@link MAX_JSON_BODY}. */
+/** For `--json`: the body's text, up to {@link MAX_JSON_BODY}. */
 export class TextOutput implements BodyOutput {
   #pieces: Buffer[] = []
   #size = 0
@@ -117,12 +120,12 @@ export class TextOutput implements BodyOutput {
 
   async end(): Promise<void> {}
 
-  /** Null when it isn't UTF-8, or has a zero byte. The last character of one that was cut may be missing. */
+  /** Null if it isn't UTF-8, or contains a zero byte. If it was cut off, its last character may be missing. */
   get text(): string | null {
     const bytes = Buffer.concat(this.#pieces)
     if (bytes.includes(0)) return null
     try {
-      // With `stream`, an incomplete character at the end is no error.
+      // With `stream`, an incomplete character at the end isn't an error.
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: this.isTruncated })
     } catch {
       return null

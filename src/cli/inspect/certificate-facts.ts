@@ -8,7 +8,7 @@ import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 
-/** What is shown of a certificate. */
+/** What is shown about a certificate. */
 export interface CertificateFacts {
   /** `CN=localhost, O=Example`. Some certificates have none: ''. */
   readonly subject: string
@@ -18,19 +18,19 @@ export interface CertificateFacts {
   /** ISO 8601. */
   readonly validFrom: string
   readonly validTo: string
-  /** Whole days until `validTo`; negative when it has expired. */
+  /** Whole days until `validTo`; negative if it has expired. */
   readonly daysLeft: number
   readonly fingerprint256: string
   readonly isTrusted: boolean
-  /** OpenSSL's or Node's code of why it isn't trusted, such as `CERT_HAS_EXPIRED`; null when it is. */
+  /** OpenSSL's or Node's code for why it isn't trusted, such as `CERT_HAS_EXPIRED`; null if it is. */
   readonly code: string | null
-  /** Why it isn't trusted: one sentence each. Empty when it is. */
+  /** Why it isn't trusted, one sentence for each reason. Empty if it is. */
   readonly reasons: readonly string[]
 }
 
 const DAY = 86_400_000
 
-/** OpenSSL's names of what it can't verify, as far as there is more to say than the name. */
+/** OpenSSL's names for what it can't verify, where there is more to say than the name. */
 const REASONS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: "its chain ends at an authority that isn't trusted on this machine",
@@ -43,7 +43,7 @@ const REASONS: Readonly<Record<string, string>> = {
   INVALID_PURPOSE: 'it is not for servers',
 }
 
-/** Told by the dates and the names of the certificate itself. */
+/** Codes that the certificate's own dates and names explain. */
 const TOLD_BY_FACTS: ReadonlySet<string> = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -51,9 +51,9 @@ const TOLD_BY_FACTS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * @param hostname that was asked for
+ * @param hostname the name that was asked for
  * @param now milliseconds since 1970
- * @returns null when the server sent none
+ * @returns null if the server sent none
  */
 export function toCertificateFacts(
   socket: TLSSocket,
@@ -62,7 +62,7 @@ export function toCertificateFacts(
 ): CertificateFacts | null {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) return null
-  // Node's types say Error; it is a code, or a message.
+  // According to Node's types, it is an Error; in fact it is a code or a message.
   const error: unknown = socket.authorizationError
   const code = socket.authorized ? null : error instanceof Error ? error.message : String(error)
   return {
@@ -102,12 +102,12 @@ export function toDay(date: string): string {
   return new Date(date).toISOString().slice(0, 10)
 }
 
-/** Node has one attribute a line. */
+/** Node writes one attribute per line. */
 function toLine(name: string | undefined): string {
   return (name ?? '').split('\n').filter(Boolean).join(', ')
 }
 
-/** `DNS:localhost, IP Address:127.0.0.1` → the names. Node quotes a name that could be read in two ways. */
+/** `DNS:localhost, IP Address:127.0.0.1` → the names. Node quotes a name that would be ambiguous. */
 function toNames(alternative: string | undefined): string[] {
   const names = (alternative ?? '').matchAll(/(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g)
   return [...names].map(([, name = '']) => (isIP(name) === 6 ? toShortAddress(name) : name))

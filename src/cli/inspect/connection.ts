@@ -1,5 +1,5 @@
 /**
- * A dispatcher whose one connection is looked at.
+ * A dispatcher whose only connection is observed.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import type { Plan } from './plan.ts'
 import type { TapListener } from './wire-tap.ts'
 import { WireTap } from './wire-tap.ts'
 
-/** Where the facts of a connection go. */
+/** Where a connection's facts are reported. */
 export interface ConnectionWatch {
   readonly facts: DialFacts
   readonly onStep: OnStep
@@ -29,15 +29,21 @@ export interface ConnectionWatch {
   readonly open: OpenSocket
 }
 
-/** With `-v`, a reader of the frames that stops holds up the connection: that is no silence of the server. */
+/**
+ * With `-v`, a reader of the frames that stops holds up the connection: that doesn't mean that the server is silent.
+ */
 const NO_LIMITS = { pingInterval: 0, headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 } as const
 
-/** Opens a socket. @throws ConnectFailure */
+/**
+ * Opens a socket.
+ *
+ * @throws ConnectFailure
+ */
 type Open = (asked: ConnectorOptions, signal: AbortSignal) => Promise<Socket>
 
 /**
- * A dispatcher for the origin of the plan. It connects at its first request, and once: what is reported is one
- * connection. It sends no request again whose connection has died, and has no fallback to HTTP/1.1.
+ * A dispatcher for the plan's origin. It connects at its first request, and only once, because one connection is
+ * reported. It doesn't resend a request whose connection is lost, and has no fallback to HTTP/1.1.
  */
 export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<Client | ProxyAgent> {
   const { Client, ProxyAgent } = await import('../../index.ts')
@@ -56,10 +62,10 @@ export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<
     uri: proxy,
     h2c: true,
     proxyTls: trust,
-    // As for `dial()`: the certificate of the server is judged afterwards.
+    // As in `dial()`: the server's certificate is checked afterwards.
     requestTls: { ...trust, rejectUnauthorized: false },
     factory: (origin, { connect, ...inner }) => {
-      // A ProxyAgent has made it: a function that opens tunnels.
+      // A ProxyAgent has created it: a function that opens tunnels.
       if (typeof connect !== 'function') throw new TypeError('the agent of a proxy has no connector')
       const open: Open = (asked, signal) => openTunnel(connect, plan, proxy, watch, asked, signal)
       return new Client(origin, { ...inner, connect: toConnector(plan, watch, open) })
@@ -94,7 +100,7 @@ function toConnector({ engine }: Plan, { onDial, room, tap }: ConnectionWatch, o
     isUsed = true
     onDial()
     const socket = await open(asked, asked.signal ?? new AbortController().signal)
-    // The engines take any Duplex for a socket, and what they may call beside its methods is optional.
+    // The engines accept any Duplex as a socket, and what they may call besides its methods is optional.
     return permitNodeEngine(new WireTap(socket, tap, engine === 'node', room)) as unknown as Socket
   }
 }
@@ -121,7 +127,7 @@ async function openTunnel(
   return socket
 }
 
-/** The connector of a ProxyAgent calls back. */
+/** A ProxyAgent's connector uses a callback. */
 function ask(connect: Connector, asked: ConnectorOptions): Promise<Socket> {
   return new Promise((resolve, reject) => {
     connect(asked, (error, socket) => {

@@ -1,5 +1,5 @@
 /**
- * The content of a response body that has a content coding (RFC 9110 §8.4): `--compressed`.
+ * The content of a response body with a content coding (RFC 9110 §8.4): `--compressed`.
  *
  * @module
  */
@@ -18,17 +18,17 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['x-gzip', createGunzip],
 ])
 
-/** What is asked for. */
+/** The codings that the request asks for. */
 export const CONTENT_CODINGS = 'deflate, gzip, br'
 
 /** More of them are an attack. */
 const MAX_CODINGS = 5
 
 /**
- * Undoes the codings of a body, the last one first.
+ * Undoes a body's codings, the last one first.
  *
- * @param headers of the response
- * @throws CliError, as it is read, for a coding that isn't known, and for a body that isn't what it says
+ * @param headers the response's header fields
+ * @throws CliError, while it is read, for an unknown coding, and for a body that doesn't have its coding
  */
 export async function* toDecoded(
   body: AsyncIterable<Buffer>,
@@ -40,14 +40,14 @@ export async function* toDecoded(
   if (coded.length > MAX_CODINGS) throw toDecodeError(`more than ${MAX_CODINGS} content codings`)
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
-  // That of HEAD, for example: there is a coding, and no content.
+  // A response to HEAD, for example, has a coding but no content.
   if (first.done === true) return
   let source: AsyncIterable<Buffer> = rejoin(first.value, pieces)
   for (const name of coded) {
     const create = DECODERS.get(name)
     if (create === undefined) throw toDecodeError(`'${name}' is an unknown content coding`)
     const decoder = create()
-    // An error of the source, or of the decoder, is the reader's.
+    // The reader gets errors of the source or the decoder.
     pipeline(source, decoder, noop)
     source = decoder
   }

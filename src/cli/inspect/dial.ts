@@ -21,16 +21,20 @@ export interface DialTarget {
   readonly hostname: string
   readonly port: number
   readonly isTls: boolean
-  /** In place of those that DNS has; null to ask. */
+  /** Used instead of those in DNS; null to ask DNS. */
   readonly addresses: readonly string[] | null
-  /** A path in place of an address; null for none. */
+  /** A path instead of an address; null for none. */
   readonly unixSocket: string | null
   readonly trust: TrustOptions
-  /** Of `trust`. Made ahead of the connection: reading a system's certificates takes longer than a handshake. */
+  /** Created from `trust`, before the connection: reading a system's certificates takes longer than a handshake. */
   readonly secureContext: SecureContext | undefined
 }
 
-/** Opens the socket below TLS. @throws ConnectFailure */
+/**
+ * Opens the socket below TLS.
+ *
+ * @throws ConnectFailure
+ */
 export type OpenSocket = (
   target: DialTarget,
   facts: DialFacts,
@@ -38,12 +42,12 @@ export type OpenSocket = (
   signal: AbortSignal,
 ) => Promise<Socket>
 
-/** What the steps have found. All durations are in milliseconds. Null: the step wasn't made, or hasn't ended. */
+/** What the steps have found. All durations are in milliseconds. Null: the step was omitted, or hasn't ended. */
 export interface DialFacts {
   dns: { readonly name: string; readonly addresses: readonly string[]; readonly ms: number } | null
   tcp: { readonly address: string; readonly port: number; readonly ms: number } | null
   unix: { readonly path: string; readonly ms: number } | null
-  /** The URL without credentials. The time is that of the tunnel, with TLS to the server inside it. */
+  /** The URL without credentials. The time is the tunnel's, including TLS to the server inside it. */
   proxy: { readonly url: string; readonly ms: number } | null
   tls: TlsFacts | null
   /** Null without TLS, too. */
@@ -54,16 +58,16 @@ export interface TlsFacts {
   /** `TLSv1.3`. */
   readonly version: string
   readonly cipher: string
-  /** Null when the server chose none. */
+  /** Null if the server chose none. */
   readonly alpn: string | null
   /** Null within a tunnel: see `proxy`. */
   readonly ms: number | null
 }
 
-/** Hears of each step as soon as it has ended. */
+/** Called when each step has ended. */
 export type OnStep = (step: 'dns' | 'tcp' | 'unix' | 'proxy' | 'tls') => void
 
-/** HTTP/1.1 is offered too, so that a server without HTTP/2 says what it speaks. It isn't used. */
+/** HTTP/1.1 is offered, too, so that a server without HTTP/2 says what it speaks. It isn't used. */
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1']
 
 export function toNoFacts(): DialFacts {
@@ -88,7 +92,11 @@ export async function dial(
   return target.isTls ? secure(target, socket, facts, onStep, signal) : socket
 }
 
-/** Over TCP, or over the socket of a path. @throws ConnectFailure */
+/**
+ * Over TCP, or over the Unix socket at a path.
+ *
+ * @throws ConnectFailure
+ */
 export async function openSocket(
   target: DialTarget,
   facts: DialFacts,
@@ -147,7 +155,7 @@ async function connect(
 ): Promise<Socket> {
   const start = performance.now()
   const options = { host: hostname, port, autoSelectFamily: true, noDelay: true, lookup: toLookup(addresses) }
-  // An address needs no look-up, and Node makes none: what --resolve says counts instead.
+  // An address needs no lookup, and Node makes none, so what --resolve says counts here instead.
   const [only = hostname] = addresses
   const socket = connectSocket(addresses.length === 1 ? { ...options, host: only } : options)
   try {
@@ -185,7 +193,7 @@ async function secure(
   const start = performance.now()
   const secured = connectTls({
     secureContext,
-    // The certificate is judged afterwards, so that it can be shown first.
+    // The certificate is checked afterwards, so that it can be shown first.
     rejectUnauthorized: false,
     socket,
     host: hostname,
@@ -206,7 +214,7 @@ async function secure(
 
 function toTlsFailure(error: unknown, where: string): ConnectFailure {
   const code = toCode(error)
-  // RFC 7301 §3.2. OpenSSL's name of the alert.
+  // RFC 7301 §3.2. OpenSSL's name for the alert.
   if (code?.includes('NO_APPLICATION_PROTOCOL')) {
     const message = `${where} speaks neither HTTP/2 nor HTTP/1.1: it refused both in ALPN`
     return new ConnectFailure(message, EXIT.protocol, code)
@@ -218,14 +226,14 @@ function toTlsFailure(error: unknown, where: string): ConnectFailure {
 }
 
 /**
- * @param ms of the handshake; null within a tunnel
- * @throws ConnectFailure when the certificate can't be read; the connection is ended then
+ * @param ms the handshake's duration; null within a tunnel
+ * @throws ConnectFailure if the certificate can't be read; then the connection is ended
  */
 export function noteTls(socket: TLSSocket, hostname: string, facts: DialFacts, ms: number | null): void {
   try {
     facts.certificate = toCertificateFacts(socket, hostname, Date.now())
   } catch (error) {
-    // A date that is none, for example. Node and OpenSSL accept the certificate as far as that.
+    // An invalid date, for example. Node and OpenSSL accept such a certificate so far.
     socket.on('error', () => {}).destroy()
     throw new ConnectFailure(`The certificate can't be read: ${toReason(error)}`, EXIT.tls)
   }
@@ -238,7 +246,7 @@ export function noteTls(socket: TLSSocket, hostname: string, facts: DialFacts, m
 }
 
 /**
- * Ends the connection unless the certificate is trusted, and HTTP/2 was chosen.
+ * Ends the connection unless the certificate is trusted and HTTP/2 was chosen.
  *
  * @throws ConnectFailure
  */
@@ -262,7 +270,7 @@ export function checkTls({ certificate, tls }: DialFacts, trust: TrustOptions, s
   )
 }
 
-/** Settles at the event, or at the end of the socket. */
+/** Settles at the event, or at the socket's end. */
 export function settle(
   socket: Socket,
   event: 'connect' | 'secureConnect',
@@ -276,7 +284,7 @@ export function settle(
       else reject(error)
     }
     socket.once(event, () => finish(null))
-    // It stays: no error of a socket that has failed is ever an unhandled one.
+    // It stays, so that no error of a failed socket is ever unhandled.
     socket.on('error', finish)
     socket.once('close', () => finish(new Error('the server closed the connection')))
     signal.addEventListener('abort', onAbort, { once: true })
@@ -287,7 +295,7 @@ function toCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 }
 
-/** If all addresses fail, Node's error has one for each, and no message. */
+/** If all addresses fail, Node's error contains one for each, and no message. */
 function toReason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(toReason).join('; ')
   return error instanceof Error ? error.message : String(error)

@@ -1,5 +1,5 @@
 /**
- * The document of `--json`. docs/cli.md describes it.
+ * The document that `--json` prints. docs/cli.md describes it.
  *
  * @module
  */
@@ -13,33 +13,33 @@ import type { Http2Facts, Windows } from './http2-facts.ts'
 import type { Plan } from './plan.ts'
 import type { Times } from './report.ts'
 
-/** The version of the document. A field that is added doesn't change it. */
+/** The document's version. Adding a field doesn't change it. */
 export const SCHEMA = 1
 
-/** What came of the response. */
+/** The response, as far as it arrived. */
 export interface ResponseFacts {
   readonly status: number
   readonly headers: readonly Field[]
-  /** Those of the trailer section; empty without one. */
+  /** The trailer section's fields; empty without one. */
   trailers: readonly Field[]
-  /** Of the body. */
+  /** The body's size in bytes. */
   bytes: number
-  /** Null where the body went elsewhere, or is no text. */
+  /** Null if the body went elsewhere, or isn't text. */
   text: string | null
   isTruncated: boolean
 }
 
-/** All that is known at the end of a call. */
+/** Everything that is known at the end of a call. */
 export interface Outcome {
   readonly plan: Plan
   readonly dial: DialFacts
   readonly http2: Http2Facts
-  /** Null: none came. */
+  /** Null if none arrived. */
   readonly response: ResponseFacts | null
   readonly times: Times
   /** With `--verbose`; null without. */
   readonly frames: readonly FrameDetails[] | null
-  /** Null: none. */
+  /** Null if there was none. */
   readonly failure: Failure | null
   readonly exitCode: number
 }
@@ -51,7 +51,7 @@ interface Http2Document {
   readonly roundTripMs: number | null
 }
 
-/** Makes the document. Secrets are left out by the filter. */
+/** Creates the document. The filter removes secrets. */
 export function toDocument(outcome: Outcome, secrets: SecretFilter): object {
   const { plan, dial, exitCode, failure, frames, http2, response, times } = outcome
   const { certificate, dns, proxy, tcp, tls, unix } = dial
@@ -71,7 +71,7 @@ export function toDocument(outcome: Outcome, secrets: SecretFilter): object {
   }
 }
 
-/** Null when no frame was sent. */
+/** Null if no frame was sent. */
 function toHttp2(facts: Http2Facts): Http2Document | null {
   if (facts.clientSettings === null) return null
   return {
@@ -82,7 +82,7 @@ function toHttp2(facts: Http2Facts): Http2Document | null {
   }
 }
 
-/** As they were sent; before that, those that would be sent. */
+/** As they were sent; before that, as they would be sent. */
 function toRequestFields(
   { fields }: Plan,
   { requestFields }: Http2Facts,

@@ -13,14 +13,14 @@ import type { Http2Facts } from './http2-facts.ts'
 /** A failed call. */
 export interface Failure {
   readonly exitCode: ExitCode
-  /** Of Dodici or of Node, such as `ECONNREFUSED`; null without one. */
+  /** Dodici's or Node's code, such as `ECONNREFUSED`; null without one. */
   readonly code: string | null
   readonly message: string
-  /** What to try; null for nothing. */
+  /** What to try; null if there is no suggestion. */
   readonly hint: string | null
   /** Whether the server may have acted on the request. */
   readonly processed: 'no' | 'maybe' | 'yes'
-  /** The debug data of the GOAWAY that ended the call; null for none. */
+  /** The debug data in the GOAWAY that ended the call; null for none. */
   readonly goaway: string | null
 }
 
@@ -36,7 +36,7 @@ export class ConnectFailure extends CliError {
   }
 }
 
-/** The name of a class, or of its parent, → the exit code. A class that isn't here stands for a broken exchange. */
+/** The name of a class, or of its parent, → the exit code. A missing class means that the exchange failed. */
 const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
   ConnectTimeoutError: EXIT.timeout,
   HeadersTimeoutError: EXIT.timeout,
@@ -55,14 +55,14 @@ const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
 
 const HTTP1_HINT = "'curl --http1.1 URL' shows its response"
 
-/** What the error of a call means. An error that isn't the call's is thrown again. */
+/** What a call's error means. An error that isn't the call's is thrown again. */
 export function toFailure(error: unknown, facts: Http2Facts): Failure {
   const own = findCause(error, (cause) => cause instanceof CliError)
   if (own instanceof CliError) {
     const { code, hint } = own instanceof ConnectFailure ? own : { code: null, hint: null }
     const { exitCode } = own
     const message = exitCode === EXIT.protocol ? toMessage(own, facts) : own.message
-    // A reason of this side's to end the call says nothing of the server.
+    // A reason on this side to end the call says nothing about the server.
     const processed = error === own ? toOwnProcessed(facts) : toProcessed(error)
     const goaway = exitCode === EXIT.protocol ? facts.goaway : null
     return { exitCode, code, message, hint: hint ?? toHint(exitCode, facts), processed, goaway }
@@ -75,7 +75,7 @@ export function toFailure(error: unknown, facts: Http2Facts): Failure {
   return { exitCode, code, message, hint, processed: toProcessed(error), goaway: toDebugData(error) }
 }
 
-/** The response came, but the server has broken a rule. */
+/** The response has arrived, but the server has violated a rule. */
 export function toFaultFailure(fault: string): Failure {
   return { exitCode: EXIT.protocol, code: null, message: fault, hint: null, processed: 'yes', goaway: null }
 }
@@ -87,7 +87,7 @@ function toExitCode(error: Error): ExitCode {
   return findCause(error, (cause) => isTlsCode(toCode(cause) ?? '')) === null ? exitCode : EXIT.tls
 }
 
-/** The first one in the chain of causes, the error itself included; null for none. */
+/** The first match in the chain of causes, including the error itself; null for none. */
 function findCause(error: unknown, matches: (cause: unknown) => boolean): unknown {
   let cause = error
   for (let depth = 0; depth < 10 && cause !== null && cause !== undefined; depth++) {
@@ -101,12 +101,12 @@ function toCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 }
 
-/** What the frames say of a call that this side has ended. */
+/** What the frames say about a call that this side has ended. */
 function toOwnProcessed({ hasResponse, requestFields }: Http2Facts): Failure['processed'] {
   return hasResponse ? 'yes' : requestFields === null ? 'no' : 'maybe'
 }
 
-/** Of the GOAWAY that ended it; null for none. */
+/** The debug data in the GOAWAY that ended it; null for none. */
 function toDebugData(error: Error): string | null {
   const data: unknown = 'goawayDebugData' in error ? error.goawayDebugData : null
   return Buffer.isBuffer(data) ? data.toString() : null
@@ -122,7 +122,7 @@ function toMessage(error: Error, { fault, foreign }: Http2Facts): string {
   if (foreign === 'HTTP/1.1') return 'The server speaks HTTP/1.1, not HTTP/2'
   if (foreign === 'TLS') return 'The server speaks TLS on this port, but the URL is http:'
   if (foreign === null) return 'The server sent something other than HTTP/2'
-  // The message of engine `wire` names the rule.
+  // Engine `wire`'s message names the rule.
   if (fault !== null && !error.message.includes('(RFC') && !error.message.includes(fault))
     return `${fault}. ${error.message}`
   return error.message
@@ -138,14 +138,14 @@ function toHint(exitCode: ExitCode, facts: Http2Facts): string | null {
   return null
 }
 
-/** The lines of the message. */
+/** The message's lines. */
 export function toFailureText({ goaway, hint, message, processed }: Failure, wasSent: boolean): string {
   const acted = {
     no: 'The server did not act on the request (processed: no).',
     maybe: 'The server may have acted on the request (processed: maybe).',
     yes: 'The server responded (processed: yes).',
   }[processed]
-  // A line break of the server's begins no line of this program's.
+  // A line break from the server must not begin a line of this program's output.
   const data = goaway === null ? [] : [toPrintable(`GOAWAY debug data: ${goaway}`)]
   return [toPrintable(message), ...data, ...(wasSent ? [acted] : []), ...(hint === null ? [] : [hint])].join(
     '\n',

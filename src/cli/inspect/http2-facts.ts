@@ -1,5 +1,5 @@
 /**
- * What the frames of a connection tell about it.
+ * What a connection's frames say about it.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { toIncrement, toSettings } from '../../protocol/inspect/frame-details.ts
 import type { Direction, ObservedFrame } from '../../protocol/inspect/frame-observer.ts'
 import type { TapListener } from './wire-tap.ts'
 
-/** One side's windows when the first response came, in bytes. */
+/** One side's windows when the first response arrived, in bytes. */
 export interface Windows {
   /** SETTINGS_INITIAL_WINDOW_SIZE. */
   readonly stream: number
@@ -29,48 +29,48 @@ class Side {
   }
 }
 
-/** Collects what frames tell. */
+/** Collects what the frames say. */
 export class Http2Facts implements TapListener {
   readonly #onFrame: (frame: ObservedFrame) => void
   readonly #sides: Readonly<Record<Direction, Side>> = { sent: new Side(), received: new Side() }
-  /** When frames were sent that have to be acknowledged: PINGs by their payload, SETTINGS by ''. */
+  /** When frames that must be acknowledged were sent: PINGs by their payload, SETTINGS by ''. */
   readonly #waiting = new Map<string, number>()
-  /** The shortest round trip of SETTINGS, or of a PING, to its ACK. Milliseconds; null before the first. */
+  /** The shortest round trip from SETTINGS, or a PING, to its ACK, in milliseconds; null before the first. */
   roundTrip: number | null = null
-  /** The header section of the request, with pseudo-header fields, as it was sent first; null before. */
+  /** The request's header section, with pseudo-header fields, as it was first sent; null before. */
   requestFields: readonly Field[] | null = null
-  /** The first rule that the server broke; null for none. */
+  /** The first rule that the server violated; null for none. */
   fault: string | null = null
-  /** What the server speaks instead of HTTP/2: null for something unknown, undefined while nothing says so. */
+  /** What the server speaks instead of HTTP/2: null for something unknown, undefined while there is no indication. */
   foreign: 'HTTP/1.1' | 'TLS' | null | undefined = undefined
-  /** The debug data of the server's last GOAWAY; null for none. */
+  /** The debug data in the server's last GOAWAY; null for none. */
   goaway: string | null = null
-  /** The header section of a 421, and when it came; null before. */
+  /** A 421's header section, and when it arrived; null before. */
   misdirected: { readonly fields: readonly Field[]; readonly at: number } | null = null
-  /** When the request's header section was sent; null before. By `performance.now()`. */
+  /** When the request's header section was sent, as `performance.now()` counts; null before. */
   requestedAt: number | null = null
-  /** When the header section of the final response came; null before. By `performance.now()`. */
+  /** When the final response's header section arrived, as `performance.now()` counts; null before. */
   respondedAt: number | null = null
-  /** When the response ended: the frame with END_STREAM. Null before. By `performance.now()`. */
+  /** When the response ended, with the END_STREAM frame, as `performance.now()` counts; null before. */
   endedAt: number | null = null
   #hasResponse = false
 
-  /** @param onFrame hears of each frame */
+  /** @param onFrame called for each frame */
   constructor(onFrame: (frame: ObservedFrame) => void) {
     this.#onFrame = onFrame
   }
 
-  /** A header section of the server's has come. Settings and windows that change later are not counted. */
+  /** Whether one of the server's header sections has arrived. Settings and windows that change later don't count. */
   get hasResponse(): boolean {
     return this.#hasResponse
   }
 
-  /** The server's SETTINGS that it has sent so far; null before the first. */
+  /** The settings that the server has sent so far; null before the first. */
   get serverSettings(): SettingsByName | null {
     return this.#sides.received.settings
   }
 
-  /** Those of the client; null before the first. */
+  /** The client's settings; null before the first. */
   get clientSettings(): SettingsByName | null {
     return this.#sides.sent.settings
   }
@@ -85,7 +85,7 @@ export class Http2Facts implements TapListener {
     return this.#sides.sent.windows
   }
 
-  /** The limits that the server sets for requests; null where it sets none. */
+  /** The server's limits for requests; null where it sets none. */
   get limits(): { streams: number | null; headerList: number | null; frame: number } {
     const settings = this.serverSettings
     return {
@@ -122,7 +122,7 @@ export class Http2Facts implements TapListener {
   #onFields({ at }: ObservedFrame, fields: readonly Field[]): void {
     this.#hasResponse = true
     const [, status = ''] = fields.find(([name]) => name === ':status') ?? []
-    // The first without a status is a trailer section, behind a response.
+    // The first one without a status is a trailer section, after a response.
     if (!status.startsWith('1')) this.respondedAt ??= at
     if (status === '421') {
       this.misdirected ??= { fields, at }
@@ -154,7 +154,7 @@ export class Http2Facts implements TapListener {
   }
 }
 
-/** Both types with END_STREAM have it in the same place (RFC 9113 §6.1, §6.2). */
+/** Both types of frames that can have END_STREAM have it in the same place (RFC 9113 §6.1, §6.2). */
 function isEnd({ flags, type }: ObservedFrame): boolean {
   return (type === FrameType.DATA || type === FrameType.HEADERS) && (flags & Flag.END_STREAM) !== 0
 }

@@ -1,5 +1,5 @@
 /**
- * `dodici URL`: looks at an endpoint.
+ * `dodici URL`: inspects an endpoint.
  *
  * @module
  */
@@ -38,7 +38,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   }
 }
 
-/** One call after the other, for as long as redirects are followed. */
+/** One call after the other, as long as redirects are followed. */
 async function follow(first: Plan, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
   let plan = first
   for (;;) {

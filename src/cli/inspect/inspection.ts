@@ -34,7 +34,7 @@ import type { Times } from './report.ts'
 import { Report } from './report.ts'
 import { toWriteOut } from './write-out.ts'
 
-/** The most frames that `--json` keeps. */
+/** How many frames `--json` keeps at most. */
 const MAX_FRAMES = 10_000
 
 /** Runs once. */
@@ -45,20 +45,20 @@ export class Inspection {
   readonly #progress: Progress
   /** Null with `--json` and `--silent`. */
   readonly #report: Report | null
-  /** Shows frames: with `--verbose`, also with `--silent`, as curl does. Null with `--json`. */
+  /** Shows frames: with `--verbose`, even with `--silent`, as in curl. Null with `--json`. */
   readonly #log: Report | null
   readonly #dial: DialFacts = toNoFacts()
   readonly #http2: Http2Facts
-  /** With `--json -v`; else null. */
+  /** With `--json -v`; null otherwise. */
   readonly #frames: FrameDetails[] | null
   /** Ends the call: its reason is a CliError. */
   readonly #signal: AbortSignal
   readonly #open: OpenSocket
-  /** When the client began to connect: the time that it takes to load the program isn't measured. */
+  /** When the client began to connect: loading the program doesn't count. */
   #start = performance.now()
   #location: string | null = null
   #response: ResponseFacts | null = null
-  /** The sections about the connection and the request were reported. */
+  /** Whether the sections about the connection and the request have been reported. */
   #hasReportedExchange = false
 
   /**
@@ -71,7 +71,7 @@ export class Inspection {
     this.#plan = plan
     this.#terminal = terminal
     this.#secrets = new SecretFilter(plan.showsSecrets, plan.fields)
-    // A body that goes to the terminal is its own progress.
+    // A body that goes to the terminal shows its own progress.
     const isBodyElsewhere = !terminal.isOutputTerminal || (plan.output !== null && plan.output !== '-')
     this.#progress = new Progress(terminal, isBodyElsewhere && !plan.isJson && !plan.isSilent)
     this.#log = plan.isJson || !plan.isVerbose ? null : new Report(terminal, this.#progress)
@@ -80,7 +80,7 @@ export class Inspection {
     this.#http2 = new Http2Facts((frame) => this.#onFrame(frame))
   }
 
-  /** @returns the exit code, after all was reported */
+  /** @returns the exit code, after everything was reported */
   async run(): Promise<ExitCode> {
     let failure: Failure | null = null
     try {
@@ -92,12 +92,12 @@ export class Inspection {
     return this.#end(failure ?? (fault === null ? null : toFaultFailure(fault)))
   }
 
-  /** Where the response leads, when redirects are followed; null: this call was the last. */
+  /** Where the response leads, if redirects are followed; null if this call was the last. */
   get location(): string | null {
     return this.#location
   }
 
-  /** Of the response; 0 before it. */
+  /** The response's status; 0 before it. */
   get status(): number {
     return this.#response?.status ?? 0
   }
@@ -120,7 +120,7 @@ export class Inspection {
       this.#signal.throwIfAborted()
       await this.#exchange(dispatcher)
     } finally {
-      // It ends the connection, and with it what is left of an upload.
+      // This ends the connection, and with it the rest of an upload.
       await dispatcher.destroy()
     }
   }
@@ -140,7 +140,7 @@ export class Inspection {
       responseHeaders: 'raw',
       onInfo: ({ statusCode, headers }) => {
         this.#report?.title(`Informational response ${statusCode}`)
-        // With `responseHeaders: 'raw'` they are a flat list, here too.
+        // With `responseHeaders: 'raw'`, they are a flat list here, too.
         const fields = toPairs(Object.values(headers).map(String))
         for (const field of this.#secrets.toShownFields(fields)) this.#report?.field(field)
       },
@@ -173,7 +173,7 @@ export class Inspection {
       const received = this.#count(body, facts, total)
       const content = this.#plan.decodes ? toDecoded(received, facts.headers) : received
       for await (const piece of content) {
-        // The reader of a pipe may never take it.
+        // A pipe's reader may never take it.
         if (!(await orAborted(output.write(piece), this.#signal))) return
       }
     } finally {
@@ -188,7 +188,7 @@ export class Inspection {
     for (const field of this.#secrets.toShownFields(facts.trailers)) this.#report?.field(field)
   }
 
-  /** Counts a body as it came, before it is decoded. */
+  /** Counts a body's bytes as they arrive, before it is decoded. */
   async *#count(
     body: AsyncIterable<Buffer>,
     facts: ResponseFacts,
@@ -202,10 +202,10 @@ export class Inspection {
   }
 
   /**
-   * The client drops a 421 to send the request again over another connection (RFC 9110 §15.5.20), and there is none:
-   * its header section is known by its frame.
+   * The client drops a 421 to send the request again over another connection (RFC 9110 §15.5.20), and there is none, so
+   * its header section is taken from its frame.
    *
-   * @returns false when there was none, or the client has handed it on
+   * @returns false if there was none, or the client has passed it on
    */
   #takeMisdirected(): boolean {
     const { misdirected } = this.#http2
@@ -237,7 +237,7 @@ export class Inspection {
     for (const line of toFrameLines(details)) this.#log?.line(line)
   }
 
-  /** What the frames have told so far, and the request as it was sent. */
+  /** What the frames have said so far, and the request as it was sent. */
   #reportExchange(): void {
     if (this.#hasReportedExchange || this.#http2.clientSettings === null) return
     this.#hasReportedExchange = true
@@ -254,7 +254,7 @@ export class Inspection {
     for (const field of this.#plan.isRaw ? shown : join(shown)) this.#report?.field(field)
   }
 
-  /** As HTTP/1.1 would have it, and curl shows it. */
+  /** As HTTP/1.1 would write it, and curl shows it. */
   #toHeaderText({ headers, status }: ResponseFacts): string {
     const lines = this.#secrets.toShownFields(headers).map(([name, value]) => `${name}: ${value}`)
     return [`HTTP/2 ${status} `, ...lines.map(toPrintable), '', ''].join('\r\n')
@@ -312,17 +312,17 @@ export class Inspection {
   }
 }
 
-/** Takes the body of a redirect that is followed. */
+/** Accepts the body of a redirect that is followed. */
 const NO_OUTPUT: BodyOutput = { write: async () => true, end: async () => {} }
 
-/** JSON without control characters: `JSON.stringify()` leaves DEL and C1 as they are, which terminals obey. */
+/** JSON without control characters: `JSON.stringify()` keeps DEL and C1, which terminals obey. */
 function toJson(document: object): string {
   return JSON.stringify(document, null, 2).replace(/[\u007f-\u009f]/g, (character) => {
     return `\\u00${character.charCodeAt(0).toString(16)}`
   })
 }
 
-/** @throws the reason of the signal, when that comes first */
+/** @throws the signal's reason, if that comes first */
 function orAborted<Result>(operation: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)
@@ -331,7 +331,7 @@ function orAborted<Result>(operation: Promise<Result>, signal: AbortSignal): Pro
   })
 }
 
-/** Fields of one name as one, as an object of them has it; `set-cookie` stays apart (RFC 9110 §5.3). */
+/** Joins fields with the same name, as in an object; `set-cookie` stays separate (RFC 9110 §5.3). */
 function join(fields: readonly Field[]): Field[] {
   const joined = new Map<string | Field, Field>()
   for (const field of fields) {
@@ -343,7 +343,7 @@ function join(fields: readonly Field[]): Field[] {
   return [...joined.values()]
 }
 
-/** Of the body, in bytes; null for unknown. */
+/** The body's size in bytes; null for unknown. */
 function toLength(headers: readonly Field[]): number | null {
   const [, text = ''] = headers.find(([name]) => name === 'content-length') ?? []
   return /^\d{1,15}$/.test(text) ? Number(text) : null

@@ -1,5 +1,5 @@
 /**
- * The command line of `dodici URL` → what is to be done.
+ * The command line of `dodici URL` → what to do.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { CONTENT_CODINGS } from './decoded.ts'
 import type { Upload } from './upload.ts'
 import { readAllData, readUpload } from './upload.ts'
 
-/** Its help is written by hand: a line for each of so many options is more than a screen. */
+/** Its help is written by hand, because a line for each of so many options wouldn't fit on a screen. */
 export const OPTIONS = {
   ...REQUEST_OPTIONS,
   data: { ...REQUEST_OPTIONS.data, multiple: true, aliases: ['data-binary', 'data-ascii'] },
@@ -46,7 +46,7 @@ export const OPTIONS = {
   location: { type: 'boolean', short: 'L', help: '' },
   raw: { type: 'boolean', help: '' },
   trailers: { type: 'boolean', help: '' },
-  // HTTP/2 is what is spoken in any case.
+  // HTTP/2 is used in any case.
   http2: { type: 'boolean', help: '' },
   cert: { ...REQUEST_OPTIONS.cert, short: 'E' },
   resolve: { type: 'string', value: 'HOST:PORT:ADDRESS', multiple: true, help: '' },
@@ -55,7 +55,7 @@ export const OPTIONS = {
   engine: { type: 'string', value: 'wire|node', help: '' },
   timeout: { type: 'string', short: 'm', value: 'DURATION', aliases: ['max-time'], help: '' },
   fail: { type: 'boolean', short: 'f', aliases: ['fail-with-body'], help: '' },
-  // Each piece of a body is written as it comes.
+  // Each piece of a body is written as it arrives.
   'no-buffer': { type: 'boolean', short: 'N', help: '' },
   'write-out': { type: 'string', short: 'w', value: 'FORMAT', help: '' },
   verbose: { type: 'boolean', short: 'v', help: '' },
@@ -75,7 +75,7 @@ const ONE_CALL = 'a call is made once'
 const WITH_ADDRESS = '--resolve HOST:PORT:ADDRESS chooses the address'
 const QUIET = '--silent shows only errors'
 
-/** curl's everyday options that have another name here, or nothing to do. */
+/** curl's everyday options that have another name here, or no effect. */
 const FOREIGN: ForeignOptions = {
   '-0': ONLY_HTTP2,
   '--http1.0': ONLY_HTTP2,
@@ -105,7 +105,7 @@ const FOREIGN: ForeignOptions = {
   '--no-progress-meter': QUIET,
 }
 
-/** 80 columns and 24 lines at most. */
+/** At most 80 columns and 24 lines. */
 export const HELP_TEXT = `Connects to an endpoint over HTTP/2, sends a request and reports on both.
 
 Usage: dodici [OPTIONS] URL   default scheme: https:, or http: with --h2c
@@ -136,34 +136,34 @@ export interface Redirect {
   readonly status: number
 }
 
-/** What is to be done. */
+/** What to do. */
 export interface Plan {
   readonly target: Target
   readonly method: string
   readonly fields: readonly Field[]
   readonly upload: Upload
   readonly trust: TrustOptions
-  /** Addresses by `HOST:PORT`, with the host as a URL has it. */
+  /** Addresses by `HOST:PORT`, with the host as a URL writes it. */
   readonly resolve: ReadonlyMap<string, readonly string[]>
   /** Null for none. */
   readonly proxy: URL | null
   readonly engine: EngineName
-  /** Of the whole call. Milliseconds; null for none. */
+  /** For the whole call, in milliseconds; null for none. */
   readonly timeout: number | null
-  /** A path; `-`: the standard output, a terminal and a binary body included; null: the standard output. */
+  /** A path; `-`: the standard output, even for a binary body on a terminal; null: the standard output. */
   readonly output: string | null
-  /** The header section goes to the standard output, ahead of the body. */
+  /** Whether the header section goes to the standard output, before the body. */
   readonly includesHeaders: boolean
   readonly followsRedirects: boolean
-  /** Those that were followed so far. */
+  /** The redirects that were followed so far. */
   readonly redirects: readonly Redirect[]
-  /** A path in place of an address; null for none. */
+  /** A path instead of an address; null for none. */
   readonly unixSocket: string | null
   /** Written to the standard output at the end; null for nothing. */
   readonly writeOut: string | null
-  /** Without a report. */
+  /** Whether to omit the report. */
   readonly isSilent: boolean
-  /** The response body is decoded. */
+  /** Whether to decode the response body. */
   readonly decodes: boolean
   readonly isRaw: boolean
   readonly showsTrailers: boolean
@@ -174,7 +174,7 @@ export interface Plan {
 }
 
 /**
- * Reads the command line, and the files that it names.
+ * Parses the command line, and reads the files that it names.
  *
  * @returns null for `--help`
  * @throws CliError
@@ -233,12 +233,12 @@ export async function toPlan(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-/** `--get`: the data stands behind what the URL has. */
+/** `--get`: the data follows what the URL has. */
 function addToQuery(url: URL, data: Buffer): void {
   url.search += `${url.search === '' ? '' : '&'}${data}`
 }
 
-/** Fields that have an option of their own. */
+/** Fields with their own options. */
 function toShortcuts(options: {
   readonly user: string | undefined
   readonly 'user-agent': string | undefined
@@ -265,10 +265,14 @@ function toShortcuts(options: {
   ])
 }
 
-/** The file of `--remote-name`, in the folder of the process. @throws CliError when the URL names none */
+/**
+ * The file for `--remote-name`, in the process's folder.
+ *
+ * @throws CliError if the URL names none
+ */
 function toRemoteName({ pathname }: URL): string {
   const name = pathname.slice(pathname.lastIndexOf('/') + 1)
-  // It is a path of this system: no part of it leads elsewhere.
+  // It is a path on this system, so no part of it may lead elsewhere.
   if (name !== '' && name !== '.' && name !== '..' && !name.includes('\\') && !name.includes('\0'))
     return name
   throw new CliError(
@@ -277,7 +281,7 @@ function toRemoteName({ pathname }: URL): string {
   )
 }
 
-/** `@FILE` has the format, `@-` isn't taken: the standard input is the body's. */
+/** `@FILE` contains the format; `@-` isn't accepted, because the standard input is for the body. */
 async function readFormat(text: string): Promise<string> {
   return text.startsWith('@') ? (await readOptionFile('--write-out', text.slice(1))).toString() : text
 }
@@ -294,7 +298,7 @@ function toOwnFields(
     ['user-agent', 'dodici'],
     ['authorization', authorization],
     ['content-type', contentType],
-    // RFC 9110 §6.5.1: without it, a server may leave the trailer section out.
+    // RFC 9110 §6.5.1: without it, a server may omit the trailer section.
     ['te', wantsTrailers ? 'trailers' : null],
   ]
   return own.flatMap(([name, value]): Field[] => {
@@ -307,7 +311,7 @@ const PROXY_PROTOCOLS: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5
 function toProxy(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url !== null && PROXY_PROTOCOLS.has(url.protocol) && url.hostname !== '') return url
-  // It may have credentials: it isn't shown.
+  // It may contain credentials, so it isn't shown.
   throw new CliError('--proxy takes a URL that begins with http://, https:// or socks5://', EXIT.usage)
 }
 

@@ -1,18 +1,18 @@
 /**
- * A line that says how far a transfer has come, on a terminal.
+ * A line that shows how far a transfer is, on a terminal.
  *
  * @module
  */
 
 import type { Terminal } from '../terminal.ts'
 
-/** A line that changes faster can't be read. Milliseconds. */
+/** A line that changes faster than this, in milliseconds, can't be read. */
 const INTERVAL = 100
 
-/** To the beginning of the line, and clear it. */
+/** Goes to the beginning of the line, and clears it. */
 const CLEAR = '\r\u001b[K'
 
-/** The progress line of one transfer after the other. Without a terminal it draws nothing. */
+/** The progress line for one transfer after the other. Without a terminal, it draws nothing. */
 export class Progress {
   readonly #terminal: Terminal
   readonly #isShown: boolean
@@ -31,7 +31,11 @@ export class Progress {
     this.#drawnAt = 0
   }
 
-  /** @param verb `sent` or `received` @param bytes so far @param total null for unknown */
+  /**
+   * @param verb `sent` or `received`
+   * @param bytes how many so far
+   * @param total null for unknown
+   */
   update(verb: string, bytes: number, total: number | null): void {
     if (!this.#isShown) return
     const now = performance.now()

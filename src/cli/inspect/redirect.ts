@@ -20,15 +20,19 @@ const BODY_FIELDS = /^content-(type|length|encoding|language|location)$/i
 /** Fields that belong to an origin. */
 const ORIGIN_FIELDS = /^(authorization|cookie|host)$/i
 
-/** Whether a response leads elsewhere. @param location of its header section; undefined for none */
+/**
+ * Whether a response leads elsewhere.
+ *
+ * @param location the header section's `location`; undefined for none
+ */
 export function isRedirect(status: number, location: string | undefined): location is string {
   return STATUSES.has(status) && location !== undefined
 }
 
 /**
- * What is to be done next.
+ * What to do next.
  *
- * @throws CliError for too many, for an address that isn't HTTP, and for a body that can't be sent again
+ * @throws CliError for too many redirects, for an address that isn't HTTP, and for a body that can't be sent again
  */
 export function toRedirected(plan: Plan, status: number, location: string): Plan {
   const { method, target, upload } = plan
@@ -38,7 +42,7 @@ export function toRedirected(plan: Plan, status: number, location: string): Plan
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
     throw new CliError("the redirect doesn't lead to an http: or https: URL", EXIT.failure)
   const next = toTarget(url.href, false)
-  // RFC 9110 §15.4.2 and §15.4.3 allow it for POST, and every client does it.
+  // RFC 9110 §15.4.2 and §15.4.3 allow this for POST, and every client does it.
   const isGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   if (!isGet && !upload.isReplayable)
     throw new CliError(

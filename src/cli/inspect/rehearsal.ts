@@ -1,6 +1,6 @@
 /**
- * One call to a server in memory, before the clock starts. V8 compiles a function when it is called for the first time,
- * which takes longer than a server on loopback does: without a rehearsal, the times of the report would be V8's.
+ * One call to a server in memory, before the clock starts. V8 compiles a function when it is first called, which takes
+ * longer than a server on loopback needs: without a rehearsal, the report would show V8's times.
  *
  * @module
  */
@@ -20,10 +20,10 @@ import { Inspection } from './inspection.ts'
 import type { Plan } from './plan.ts'
 import { NO_UPLOAD } from './upload.ts'
 
-/** SETTINGS with MAX_CONCURRENT_STREAMS 100, and the acknowledgment of the client's. */
+/** SETTINGS with MAX_CONCURRENT_STREAMS 100, and the acknowledgment of the client's SETTINGS. */
 const SETTINGS = Buffer.from('000006040000000000000300000064000000040100000000', 'hex')
 
-/** HEADERS of stream 1: `:status: 200`, and two fields of RFC 7541, C.6.1. DATA that ends the stream: `ok\n`. */
+/** HEADERS on stream 1: `:status: 200`, and two fields from RFC 7541, C.6.1. DATA that ends the stream: `ok\n`. */
 const RESPONSE = Buffer.from(
   '0000200104000000018858' +
     '85aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff0000030001000000016f6b0a',
@@ -31,11 +31,11 @@ const RESPONSE = Buffer.from(
 )
 
 /**
- * Plays a GET as the plan's call will be played: with or without TLS, with its engine, and with what it shows. Nothing
- * of the plan's request takes part, and no byte leaves the process.
+ * Plays a GET as the plan's call will be played: with or without TLS, with its engine, and with what it shows. It uses
+ * nothing of the plan's request, and no byte leaves the process.
  *
  * @param signal ends it: its reason is a CliError
- * @throws the reason of the signal
+ * @throws the signal's reason
  */
 export async function rehearse(plan: Plan, signal: AbortSignal): Promise<void> {
   const isTls = plan.target.url.protocol === 'https:'
@@ -65,21 +65,22 @@ export async function rehearse(plan: Plan, signal: AbortSignal): Promise<void> {
     decodes: false,
   }
   const open = async (): Promise<Socket> => {
-    // V8 compiles a regular expression at its first use, and once more at its second: Node's of IPv6 takes 10 ms.
+    // V8 compiles a regular expression when it is first used, and once more the second time: Node's IPv6 pattern takes
+    // 10 ms.
     isIP('localhost')
     isIP('localhost')
-    // An address: the name server isn't asked.
+    // It is an address, so the name server isn't asked.
     await lookup('127.0.0.1', { all: true })
     const [client, server] = PairedDuplex.toPair()
     if (isTls) respondOnce(toSecure(server, toLeafCertificate(key, key, now), pem))
     else respondOnce(server)
-    // Both engines, TLS and the tap take any Duplex for a socket.
+    // Both engines, TLS and the tap accept any Duplex as a socket.
     return client as Duplex as Socket
   }
   try {
     await new Inspection(rehearsed, terminal, signal, open).run()
   } catch (error) {
-    // What the inspection says of a server is about none.
+    // What the inspection says about a server doesn't apply here.
     signal.throwIfAborted()
     throw error
   }
@@ -90,7 +91,7 @@ function toSecure(server: Duplex, cert: string, key: string | Buffer): Duplex {
   return new TLSSocket(server, { isServer: true, secureContext, ALPNProtocols: ['h2'] })
 }
 
-/** The server: it reads frames as far as the request's HEADERS, and responds. */
+/** The server: it reads frames up to the request's HEADERS, and responds. */
 function respondOnce(server: Duplex): void {
   let received = Buffer.alloc(0)
   // Where the next frame begins.
@@ -105,7 +106,7 @@ function respondOnce(server: Duplex): void {
   })
 }
 
-/** Takes what the call would write. */
+/** Accepts what the call would write. */
 const NO_OUTPUT = {
   write(_chunk: unknown, callback?: () => void): void {
     callback?.()

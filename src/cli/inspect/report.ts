@@ -1,5 +1,5 @@
 /**
- * The report for people: sections, as soon as what they say is known.
+ * The report for human readers, in sections that appear as soon as their contents are known.
  *
  * @module
  */
@@ -18,18 +18,18 @@ const BOLD = '\u001b[1m'
 const RED = '\u001b[31m'
 const RESET = '\u001b[0m'
 
-/** The width of the names of a section. */
+/** The width of the names in a section. */
 const NAME_WIDTH = 13
 
-/** The durations of a call, in milliseconds since its begin. Null: it wasn't reached. */
+/** A call's durations, in milliseconds since it began. Null: that point wasn't reached. */
 export interface Times {
-  /** Until the header section of the request was sent. */
+  /** Until the request's header section was sent. */
   request: number | null
   firstByte: number | null
   total: number
 }
 
-/** Writes to the standard error. Control characters from outside are made visible. */
+/** Writes to the standard error. It makes control characters from outside visible. */
 export class Report {
   readonly #terminal: Terminal
   readonly #progress: Progress
@@ -105,7 +105,11 @@ export class Report {
     this.item('', `ours: ${toWindows(facts.clientWindows)}`)
   }
 
-  /** The end. @param bytes of the response's body */
+  /**
+   * The end.
+   *
+   * @param bytes the size of the response body
+   */
   end(facts: Http2Facts, times: Times, bytes: number): void {
     this.title('Times')
     if (facts.roundTrip !== null) this.item('Round trip', toMs(facts.roundTrip))

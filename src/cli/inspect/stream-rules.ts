@@ -1,7 +1,7 @@
 /**
- * What a server may send on which stream, as far as a look at its frames tells (RFC 9113 §5.1, §8.1).
+ * What a server may send on which stream, as far as its frames alone show (RFC 9113 §5.1, §8.1).
  *
- * Engine `wire` checks all of it, and more. node:http2 passes over some of it without a word.
+ * Engine `wire` checks all of it, and more. node:http2 silently ignores some of it.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { Flag, FrameType } from '../../protocol/frames.ts'
 import type { Field } from '../../protocol/inspect/field-blocks.ts'
 import type { Frame } from '../../protocol/inspect/frame-scanner.ts'
 
-/** How far the server has come on a stream. */
+/** How far the server is on a stream. */
 type Progress = 'open' | 'responding' | 'ended'
 
 /** RFC 9113 §8.2.1: a token in lower case. */
@@ -19,16 +19,21 @@ const NAME = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** NUL, CR, LF, and white space at either end. */
 const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/
 
-/** Follows the streams of one connection. */
+/** Follows one connection's streams. */
 export class StreamRules {
   readonly #streams = new Map<number, Progress>()
 
-  /** A frame of the client's. */
+  /** One of the client's frames. */
   onSent({ type, streamId }: Frame): void {
     if (type === FrameType.HEADERS && !this.#streams.has(streamId)) this.#streams.set(streamId, 'open')
   }
 
-  /** A frame of the server's. @param fields those that it completes @returns the rule that it breaks; null for none */
+  /**
+   * One of the server's frames.
+   *
+   * @param fields the fields that it completes
+   * @returns the rule that it violates; null for none
+   */
   onReceived({ type, flags, streamId }: Frame, fields: readonly Field[] | null): string | null {
     const isHeaders = type === FrameType.HEADERS
     if (!isHeaders && type !== FrameType.DATA)

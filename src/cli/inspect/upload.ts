@@ -1,5 +1,5 @@
 /**
- * The body of the request: `--data`, `--form` or `--upload`.
+ * The request body: `--data`, `--form` or `--upload`.
  *
  * @module
  */
@@ -16,20 +16,20 @@ import { toContentType } from '../serve/content-types.ts'
 
 /** What is sent. */
 export interface Upload {
-  /** Null for none. A stream isn't opened before it is read. */
+  /** Null for none. A stream isn't opened until it is read. */
   readonly body: RequestBody | null
-  /** Bytes; null for an unknown size, and for none. */
+  /** In bytes; null for an unknown size, and for none. */
   readonly size: number | null
-  /** Null when the body brings its own, or has none. */
+  /** Null if the body brings its own, or has none. */
   readonly contentType: string | null
   /** Whether it can be sent a second time. */
   readonly isReplayable: boolean
-  /** Bytes that were read of a stream so far. */
+  /** How many bytes of a stream were read so far. */
   readonly sent: { bytes: number }
 }
 
 interface UploadOptions {
-  /** The data, `&` between; null for none. */
+  /** The data, joined with `&`; null for none. */
   readonly data: Buffer | null
   readonly form: readonly string[]
   readonly upload: string | undefined
@@ -38,7 +38,7 @@ interface UploadOptions {
 /** No body. */
 export const NO_UPLOAD = { body: null, size: null, contentType: null, isReplayable: true } as const
 
-/** Options that give a part of the data. They are joined in the order of the command line, as curl does it. */
+/** Options that provide a part of the data. They are joined in the order of the command line, as in curl. */
 export const DATA_OPTIONS = ['data', 'data-raw', 'data-urlencode'] as const
 
 const AMPERSAND = Buffer.from('&')
@@ -46,11 +46,11 @@ const AMPERSAND = Buffer.from('&')
 const FORM_URLENCODED = 'application/x-www-form-urlencoded'
 
 /**
- * The data of all options, with `&` between.
+ * The data from all options, joined with `&`.
  *
  * @param given options and their values, in their order
- * @returns null when none of them gives data
- * @throws CliError when a file can't be read
+ * @returns null if none of them provides data
+ * @throws CliError if a file can't be read
  */
 export async function readAllData(
   given: readonly (readonly [name: string, value: string])[],
@@ -66,11 +66,13 @@ export async function readAllData(
   return parts.length === 0 ? null : Buffer.concat(parts)
 }
 
-/** `CONTENT`, `=CONTENT`, `NAME=CONTENT`, `@FILE` or `NAME@FILE`: the content is percent-encoded, and not the name. */
+/**
+ * `CONTENT`, `=CONTENT`, `NAME=CONTENT`, `@FILE` or `NAME@FILE`: the content is percent-encoded, but the name isn't.
+ */
 async function readEncoded(text: string, input: () => AsyncIterable<Uint8Array>): Promise<Buffer> {
   const [, name = '', separator = '', rest = text] = /^([^=@]*)([=@])(.*)$/s.exec(text) ?? []
   const content = separator === '@' ? await readData(`@${rest}`, input) : Buffer.from(rest)
-  // RFC 3986 §2.3: all octets but the unreserved ones.
+  // RFC 3986 §2.3: all octets except the unreserved ones.
   const encoded = content.toString('latin1').replace(/[^A-Za-z0-9._~-]/g, (octet) => {
     return `%${octet.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
   })
@@ -78,9 +80,9 @@ async function readEncoded(text: string, input: () => AsyncIterable<Uint8Array>)
 }
 
 /**
- * Reads what has to be known before the request is sent.
+ * Reads what must be known before the request is sent.
  *
- * @throws CliError for two of the options, and for a file that can't be read
+ * @throws CliError if two of the options are given, or a file can't be read
  */
 export async function readUpload(
   { data, form, upload }: UploadOptions,
@@ -118,7 +120,7 @@ async function* count(
   }
 }
 
-/** Null for what has no size: a pipe, a device. */
+/** Null for anything without a size: a pipe, a device. */
 async function toFileSize(path: string): Promise<number | null> {
   try {
     const found = await stat(path)
@@ -130,7 +132,7 @@ async function toFileSize(path: string): Promise<number | null> {
   }
 }
 
-/** RFC 7578. Files are read as a whole. */
+/** RFC 7578. Files are read completely. */
 async function toForm(entries: readonly string[]): Promise<FormData> {
   const form = new FormData()
   for (const entry of entries) {

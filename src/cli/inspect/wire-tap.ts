@@ -1,5 +1,5 @@
 /**
- * Looks at the bytes of a connection while they pass.
+ * Observes a connection's bytes as they pass.
  *
  * @module
  */
@@ -12,39 +12,43 @@ import { FrameObserver } from '../../protocol/inspect/frame-observer.ts'
 import { HpackDecoder } from '../../testing/hpack.ts'
 import { StreamRules } from './stream-rules.ts'
 
-/** Hears what passes. */
+/** Is told what passes. */
 export interface TapListener {
   onFrame(frame: ObservedFrame): void
-  /** The server began with something that is no HTTP/2. @param protocol what it looks like; null for unknown */
+  /**
+   * The server began with something other than HTTP/2.
+   *
+   * @param protocol what it looks like; null for unknown
+   */
   onForeign(protocol: 'HTTP/1.1' | 'TLS' | null): void
 }
 
-/** So many bytes tell what a server speaks: the header of a frame is as long. */
+/** So many bytes show what a server speaks: a frame header has the same size. */
 const GREETING_SIZE = 9
 
 const ANY_TABLE_SIZE = 2 ** 32 - 1
 
 /**
- * Stands in for the socket of a session. It never changes a byte, and holds back as the socket does. Engine `wire`
- * takes any Duplex; engine `node` takes this one by `permitNodeEngine()`.
+ * Takes the place of a session's socket. It never changes a byte, and applies back-pressure as the socket does. Engine
+ * `wire` accepts any Duplex; engine `node` accepts this one because of `permitNodeEngine()`.
  */
 export class WireTap extends Duplex {
   readonly #socket: Socket
   readonly #listener: TapListener
-  /** At a malformed frame the tap ends the connection itself: on Node 20, node:http2 goes on without a word. */
+  /** At a malformed frame, the tap itself ends the connection: on Node 20, node:http2 continues silently. */
   readonly #endsAtFault: boolean
   readonly #room: () => Promise<void> | null
-  /** The engine takes more. */
+  /** Whether the engine accepts more. */
   #isWanted = false
-  /** What was shown has to be read first. */
+  /** Whether what was shown must be read first. */
   #isHeld = false
   readonly #rules = new StreamRules()
   readonly #frames: FrameObserver
-  /** The server's first bytes; null once they are judged. */
+  /** The server's first bytes; null once they have been judged. */
   #greeting: Buffer | null = Buffer.alloc(0)
   #isForeign = false
 
-  /** @param room settles when what was told may be followed by more; null: now */
+  /** @param room settles when more may be shown; null: now */
   constructor(
     socket: Socket,
     listener: TapListener,
@@ -56,9 +60,9 @@ export class WireTap extends Duplex {
     this.#listener = listener
     this.#endsAtFault = endsAtFault
     this.#room = room
-    // The decoders are not the client's: what they show doesn't share the client's mistakes.
+    // The decoders aren't the client's, so what they show doesn't share the client's mistakes.
     const sent = new HpackDecoder()
-    // The client has looked into what the server allows.
+    // The client has read what the server allows.
     sent.allow(ANY_TABLE_SIZE)
     this.#frames = new FrameObserver({ sent, received: new HpackDecoder() }, true, (frame) =>
       this.#onFrame(frame),
@@ -69,7 +73,7 @@ export class WireTap extends Duplex {
       this.push(null)
     })
     socket.on('error', (error) => this.destroy(error))
-    // Behind its end, what was not read yet can still be read.
+    // After its end, unread data can still be read.
     socket.on('close', () => {
       if (!socket.readableEnded) this.destroy()
     })
@@ -162,15 +166,15 @@ export class WireTap extends Duplex {
     if (fault !== null && this.#endsAtFault) this.#endSoon(fault)
   }
 
-  /** After the engine has had the chunk: its own error is better, where it has one. */
+  /** After the engine has got the chunk: its own error is better, if it has one. */
   #endSoon(message: string): void {
     setImmediate(() => this.destroy(new Error(message)))
   }
 }
 
 /**
- * What the first bytes of a server are; undefined for a frame. A first frame of a higher type than PRIORITY_UPDATE is
- * taken for something else.
+ * What a server's first bytes are; undefined for a frame. A first frame with a type above PRIORITY_UPDATE counts as
+ * something else.
  */
 function toForeign(greeting: Buffer): 'HTTP/1.1' | 'TLS' | null | undefined {
   if (greeting.toString('latin1', 0, 5) === 'HTTP/') return 'HTTP/1.1'

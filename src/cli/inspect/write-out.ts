@@ -1,5 +1,5 @@
 /**
- * The text of `--write-out`, by curl's names.
+ * The text for `--write-out`, with curl's names.
  *
  * @module
  */
@@ -26,12 +26,16 @@ export interface WriteOutFacts {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\' }
 
-/** Seconds, as curl has them. @param ms null: it didn't come so far */
+/**
+ * In seconds, as in curl.
+ *
+ * @param ms null: that point wasn't reached
+ */
 function toSeconds(ms: number | null): string {
   return ((ms ?? 0) / 1_000).toFixed(6)
 }
 
-/** Replaces `%{name}`, `%header{name}`, `%%` and `\n`. A name that isn't known stands for nothing, as in curl. */
+/** Replaces `%{name}`, `%header{name}`, `%%` and `\n`. An unknown name is replaced with nothing, as in curl. */
 export function toWriteOut(format: string, facts: WriteOutFacts): string {
   const values = toValues(facts)
   return format.replace(

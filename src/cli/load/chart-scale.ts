@@ -1,24 +1,24 @@
 /**
- * Scales of a chart: which value is where, and which values have a label.
+ * A chart's scales: which value is where, and which values have a label.
  *
  * @module
  */
 
 /** One axis. */
 export interface Scale {
-  /** Where a value is, in pixels. */
+  /** A value's position, in pixels. */
   toPixel(value: number): number
   /** Values with a line and a label, in ascending order. */
   readonly ticks: readonly number[]
 }
 
-/** Of a decade, those that have a label when there is room. */
+/** The values in a decade that have a label if there is room. */
 const STEPS = [1, 2, 5] as const
 
-/** Of powers, for so many decades all of {@link STEPS} have a label. */
+/** Up to so many decades, all {@link STEPS} have a label; above that, only powers of ten. */
 const FEW_DECADES = 3
 
-/** From 0 to a round number that is not less than the highest value. */
+/** From 0 to a round number that is at least the highest value. */
 export function toLinearScale(highest: number, from: number, to: number, count: number): Scale {
   const step = toRoundUp(highest > 0 ? highest / count : 1)
   const steps = Math.max(1, Math.ceil(highest / step - 1e-9))
@@ -49,7 +49,7 @@ function toLogTicks(lowest: number, highest: number): number[] {
   }
   const first = ticks.findLastIndex((tick) => tick <= lowest)
   const last = ticks.findIndex((tick) => tick >= highest)
-  // Two at least.
+  // At least two.
   return ticks.slice(first, Math.max(first + 1, last) + 1)
 }
 
@@ -60,7 +60,7 @@ function toRoundUp(value: number): number {
   return step * power
 }
 
-/** Without the error of a sum of fractions. */
+/** Without the error from adding fractions. */
 function toExact(value: number): number {
   return Number(value.toPrecision(12))
 }

@@ -1,5 +1,5 @@
 /**
- * The chart of a load: an SVG without scripts, for light and dark screens.
+ * A load's chart: an SVG without scripts, for light and dark screens.
  *
  * @module
  */
@@ -16,15 +16,15 @@ const HEIGHT = 660
 const LEFT = 76
 const RIGHT = WIDTH - 28
 
-/** Of the two plots. */
+/** The two plots' edges. */
 const LATENCY = { top: 104, bottom: 348 } as const
 const RATE = { top: 444, bottom: 604 } as const
 
-/** Points of a curve. */
+/** How many points a curve has. */
 const POINTS = 240
 /** Log10 of 1 / (1 - share): 6 is 99.9999 %. */
 const MAX_NINES = 6
-/** A last interval that is shorter than this share of the others says little. */
+/** A last interval shorter than this fraction of the others says little. */
 const MIN_INTERVAL = 0.5
 
 const STYLE = `
@@ -37,7 +37,7 @@ const STYLE = `
     .first { stroke: #4493f8 } .second { stroke: #f0883e } .area { fill: #4493f8 }
   }`
 
-/** A curve of latencies. */
+/** A latency curve. */
 interface Curve {
   readonly label: string
   readonly style: 'first' | 'second'
@@ -87,7 +87,7 @@ function toPlots(curves: readonly Curve[], result: LoadResult): string[] {
   ]
 }
 
-/** At the right, above the plot; for one curve its title says it. */
+/** On the right, above the plot; a single curve's title says it. */
 function toLegend(curves: readonly Curve[]): string[] {
   if (curves.length === 1) return []
   return curves.flatMap(({ label, style }, index) => {
@@ -104,7 +104,7 @@ function toLatencyPlot(curves: readonly Curve[]): string[] {
   const all = curves.map(({ latencies }) => latencies)
   const lowest = Math.min(...all.map((latencies) => latencies.percentile(0)))
   const highest = Math.max(...all.map((latencies) => latencies.percentile(1)))
-  // A clock may give two times that are the same.
+  // A clock may return the same time twice.
   const y = toLogScale(Math.max(lowest, 0.001), Math.max(highest, 0.002), LATENCY.bottom, LATENCY.top)
   const total = Math.max(...all.map((latencies) => latencies.total))
   const nines = Math.min(MAX_NINES, Math.max(1, Math.log10(total)))
@@ -144,14 +144,14 @@ function toRatePlot({ tally, elapsed }: LoadResult): string[] {
   ]
 }
 
-/** Responses a second in an interval. Milliseconds. */
+/** Responses per second in an interval. Times are in milliseconds. */
 interface Step {
   readonly from: number
   readonly to: number
   readonly rate: number
 }
 
-/** The intervals in which requests were sent. The last one is as long as it was. */
+/** The intervals in which requests were sent. The last one has its actual length. */
 function toSteps(
   series: { readonly width: number; readonly counts: readonly number[] },
   elapsed: number,
@@ -165,7 +165,7 @@ function toSteps(
   return steps.filter(({ from, to }, index) => index === 0 || to - from >= width * MIN_INTERVAL)
 }
 
-/** Lines and labels of the ticks of a plot's height. */
+/** The lines and labels for the ticks along a plot's height. */
 function toRows(y: Scale, toLabel: (value: number) => string): string[] {
   return y.ticks.flatMap((tick) => {
     const at = toFixed(y.toPixel(tick))
@@ -193,7 +193,7 @@ function toText(x: number, y: number, text: string, style = '', anchor = 'start'
   return `<text x="${x}" y="${y}"${styled} text-anchor="${anchor}">${toXml(text)}</text>`
 }
 
-/** What fits in a title. */
+/** As much as fits in a title. */
 function toShortened(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 79)}…`
 }
@@ -209,7 +209,7 @@ function toFixed(pixel: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Without what XML gives a meaning, and the control characters that it doesn't allow. */
+/** Without characters that have a meaning in XML, and control characters that it doesn't allow. */
 function toXml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
   const allowed = text.replace(/[\u0000-\u001f\u007f]/g, '')

@@ -10,19 +10,22 @@ import { CliError, EXIT } from '../cli-error.ts'
 import { isLoopbackAuthority } from '../loopback/authority.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** `send`: at once. `warn`: after a warning. `ask`: if the user says yes. `refuse`: not at all. */
+/** `send`: at once. `warn`: after a warning. `ask`: if the user agrees. `refuse`: not at all. */
 export type Consent = 'send' | 'warn' | 'ask' | 'refuse'
 
-/** The addresses of a name. @throws the resolver's error */
+/**
+ * A name's addresses.
+ *
+ * @throws the resolver's error
+ */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
 const resolveName: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address)
 
 /**
- * What is to be done for a server. To the loopback interface anyone may send. To any other server only a user who has
- * agreed.
+ * What to do for a server. Anyone may send to the loopback interface; only a user who has agreed may send elsewhere.
  *
- * @param isAgreed by `--yes`
+ * @param isAgreed whether the user has agreed with `--yes`
  * @param canAsk whether a user is at a terminal
  */
 export function toConsent(isLoopback: boolean, isAgreed: boolean, canAsk: boolean): Consent {
@@ -33,7 +36,7 @@ export function toConsent(isLoopback: boolean, isAgreed: boolean, canAsk: boolea
 
 /**
  * Whether a URL leads to the loopback interface: 127.0.0.0/8, `[::1]`, `localhost` and the names below it. Not every
- * resolver keeps those names to itself (RFC 6761 §6.3): all addresses that it gives have to be of loopback.
+ * resolver handles those names itself (RFC 6761 §6.3), so all addresses that it returns must be loopback.
  */
 export async function isLoopback(url: URL, resolve: Resolve = resolveName): Promise<boolean> {
   if (!isLoopbackAuthority(url.host)) return false
@@ -43,7 +46,7 @@ export async function isLoopback(url: URL, resolve: Resolve = resolveName): Prom
     const addresses = await resolve(hostname)
     return addresses.every(isLoopbackAddress)
   } catch {
-    // Nothing can be sent to a name without an address. The client says so.
+    // Nothing can be sent to a name without an address. The client reports that.
     return true
   }
 }
@@ -52,14 +55,17 @@ function isLoopbackAddress(address: string): boolean {
   return isLoopbackAuthority(isIP(address) === 6 ? `[${address}]` : address)
 }
 
-/** @param addresses in place of those that the host has; null for none @throws CliError when nothing may be sent */
+/**
+ * @param addresses used instead of the host's; null for none
+ * @throws CliError if nothing may be sent
+ */
 export async function requireConsent(
   url: URL,
   addresses: readonly string[] | null,
   isAgreed: boolean,
   terminal: Terminal,
 ): Promise<void> {
-  // What counts is where it goes: an address in place of the name's.
+  // What counts is where it goes: an address may replace the name's.
   const isHere = addresses === null ? await isLoopback(url) : addresses.every(isLoopbackAddress)
   const consent = toConsent(isHere, isAgreed, !isAgreed && terminal.canAsk)
   if (consent === 'send') return

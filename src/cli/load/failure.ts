@@ -1,5 +1,5 @@
 /**
- * The exit code of an error of the client.
+ * The exit code for an error from the client.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export function toExitCode(error: unknown): ExitCode {
   return EXIT.failure
 }
 
-/** Of the error and its causes. */
+/** The codes of the error and its causes. */
 function toCodes(error: unknown): string[] {
   const codes: string[] = []
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -1,6 +1,6 @@
 /**
- * Latencies as a log of HdrHistogram: format 1.3, its histogram V2-encoded and compressed. `HistogramLogProcessor` and
- * other tools read such logs, and merge those of several machines.
+ * Latencies as an HdrHistogram log: format 1.3, its histogram V2-encoded and compressed. `HistogramLogProcessor` and
+ * other tools read such logs, and merge those from several machines.
  *
  * @module
  */
@@ -8,29 +8,29 @@
 import { deflateSync } from 'node:zlib'
 import type { Histogram } from './histogram.ts'
 
-/** Cookies of the encoding: V2, and V2 compressed; each with a word size of 1 byte, which V2 always has. */
+/** The encoding's cookies: V2, and V2 compressed; each with a word size of 1 byte, which V2 always has. */
 const V2 = 0x1c849303 | 0x10
 const V2_COMPRESSED = 0x1c849304 | 0x10
 
-/** Significant decimal digits: 256 linear steps, and 128 for each power of two, as {@link Histogram} has them. */
+/** Significant decimal digits: 256 linear steps, and 128 for each power of two, as in {@link Histogram}. */
 const DIGITS = 2
 const HALF_MAGNITUDE = 7
 const HALF = 2 ** HALF_MAGNITUDE
 
-/** The header of the encoding. Bytes. */
+/** The size of the encoding's header, in bytes. */
 const HEADER = 40
 
-/** Tools take values for nanoseconds. */
+/** Tools interpret values as nanoseconds. */
 const NANOS_PER_MS = 1_000_000
 
-/** About 26 days. Nanoseconds. */
+/** In nanoseconds: about 26 days. */
 const HIGHEST = 2 ** 51 - 1
 
 /**
  * One interval with all latencies.
  *
  * @param beganAt milliseconds since the epoch
- * @param lasted milliseconds
+ * @param lasted in milliseconds
  */
 export function toHdrLog(histogram: Histogram, beganAt: number, lasted: number): string {
   const max = histogram.toSummary()?.max ?? 0
@@ -61,7 +61,7 @@ function toEncoded(histogram: Histogram): string {
   return Buffer.concat([prefix, compressed]).toString('base64')
 }
 
-/** The counts by index up to the last one, as ZigZag LEB128; several zeros are their negative number. */
+/** The counts by index up to the last one, as ZigZag LEB128; a run of zeros is written as its negated length. */
 function toCounts(histogram: Histogram): Buffer {
   const byIndex = new Map<number, number>()
   for (const [ms, count] of histogram.entries()) {
@@ -78,7 +78,11 @@ function toCounts(histogram: Histogram): Buffer {
   return Buffer.from(bytes)
 }
 
-/** The index of a value's counter. @param value nanoseconds: a whole number from 1 on */
+/**
+ * The index of a value's counter.
+ *
+ * @param value in nanoseconds: a whole number from 1 on
+ */
 function toIndex(value: number): number {
   // The power of two above the linear range.
   const bucket = Math.max(0, Math.floor(Math.log2(value)) - HALF_MAGNITUDE)

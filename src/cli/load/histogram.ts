@@ -6,9 +6,9 @@
 
 import { endianness } from 'node:os'
 
-/** Each power of two is divided into so many buckets, as 2 to the power of this. */
+/** Each power of two is divided into 2 to the power of this many buckets. */
 const DIVISION_BITS = 7
-/** A bucket's width relative to its lower bound is 1/128 at most. */
+/** A bucket's width relative to its lower bound is at most 1/128. */
 const DIVISIONS = 2 ** DIVISION_BITS
 
 /** The lowest and the highest power of two that have buckets, in milliseconds: from about 1 µs to 24 days. */
@@ -18,7 +18,7 @@ const BUCKETS = (MAX_EXPONENT - MIN_EXPONENT) * DIVISIONS
 
 /**
  * IEEE 754: the upper half of a double is its sign, 11 bits of exponent, and 20 bits of its fraction. The exponent and
- * the first bits of the fraction are the number of the bucket.
+ * the fraction's first bits are the bucket's number.
  */
 const double = new Float64Array(1)
 const halves = new Uint32Array(double.buffer)
@@ -27,7 +27,7 @@ const SHIFT = 20 - DIVISION_BITS
 const EXPONENT_BIAS = 1_023
 const FIRST_BUCKET = (EXPONENT_BIAS + MIN_EXPONENT) * DIVISIONS
 
-/** A {@link Histogram} as data: it goes from thread to thread. */
+/** A {@link Histogram} as data that threads can pass to each other. */
 export interface HistogramData {
   readonly counts: Float64Array
   readonly total: number
@@ -37,7 +37,7 @@ export interface HistogramData {
   readonly squares: number
 }
 
-/** The figures of a report. Milliseconds. */
+/** A report's figures, in milliseconds. */
 export interface LatencySummary {
   readonly min: number
   readonly mean: number
@@ -50,8 +50,8 @@ export interface LatencySummary {
 }
 
 /**
- * Counts durations in buckets whose width grows with the duration, as HdrHistogram does: each percentile is at most
- * 0.4 % from a duration that was recorded. 42 kB, however many are recorded.
+ * Counts durations in buckets whose width grows with the duration, as HdrHistogram does: each percentile is within 0.4
+ * % of a recorded duration. It takes 42 kB, however many are recorded.
  */
 export class Histogram {
   readonly #counts = new Float64Array(BUCKETS)
@@ -66,7 +66,7 @@ export class Histogram {
     return this.#total
   }
 
-  /** @param duration milliseconds, 0 or more */
+  /** @param duration in milliseconds, 0 or more */
   record(duration: number): void {
     const bucket = toBucket(duration)
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
@@ -77,7 +77,7 @@ export class Histogram {
     if (duration > this.#max) this.#max = duration
   }
 
-  /** Adds what another one has recorded. */
+  /** Adds what another histogram has recorded. */
   merge(data: HistogramData): void {
     for (const [bucket, count] of data.counts.entries()) {
       if (count > 0) this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count
@@ -101,10 +101,10 @@ export class Histogram {
   }
 
   /**
-   * The duration that this share of all doesn't exceed (nearest rank), in milliseconds.
+   * The duration that this share of all durations doesn't exceed (nearest rank), in milliseconds.
    *
    * @param share from 0, the shortest, to 1, the longest
-   * @returns NaN when nothing was recorded
+   * @returns NaN if nothing was recorded
    */
   percentile(share: number): number {
     if (this.#total === 0) return Number.NaN
@@ -119,18 +119,18 @@ export class Histogram {
     return this.#max
   }
 
-  /** Each bucket that has any, by its middle: milliseconds, and how many. The shortest and the longest are exact. */
+  /** Each non-empty bucket: its middle in milliseconds, and its count. The shortest and the longest are exact. */
   *entries(): Generator<readonly [duration: number, count: number]> {
     for (const [bucket, count] of this.#counts.entries()) {
       if (count > 0) yield [Math.min(this.#max, Math.max(this.#min, toMiddle(bucket))), count]
     }
   }
 
-  /** Null when nothing was recorded. */
+  /** Null if nothing was recorded. */
   toSummary(): LatencySummary | null {
     if (this.#total === 0) return null
     const mean = this.#sum / this.#total
-    // The difference of two sums may fall below 0 by rounding.
+    // Because of rounding, the difference of two sums may fall below 0.
     const variance = Math.max(0, this.#squares / this.#total - mean * mean)
     return {
       min: this.#min,

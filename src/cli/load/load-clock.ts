@@ -1,5 +1,5 @@
 /**
- * The clock of a load: `setTimeout()` may come a millisecond late, which is more than many a response takes.
+ * A load's clock: `setTimeout()` may be a millisecond late, which is longer than many responses take.
  *
  * @module
  */
@@ -7,10 +7,10 @@
 import type { Alarm, Clock, OnAlarm } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 
-/** Of the last milliseconds before an alarm, each turn of the event loop looks at the time. */
+/** For so many milliseconds before an alarm, each turn of the event loop checks the time. */
 const POLLED = 2
 
-/** Rings in the turn of the event loop in which the time has come. */
+/** Fires in the turn of the event loop in which its time has come. */
 class PreciseAlarm implements Alarm {
   readonly #at: number
   readonly #callback: OnAlarm
@@ -47,7 +47,7 @@ class PreciseAlarm implements Alarm {
 }
 
 /**
- * The real time. An alarm rings at most one turn of the event loop late, and keeps the process alive. The thread is
+ * The real time. An alarm fires at most one turn of the event loop late, and keeps the process alive. The thread is
  * busy for the last 2 ms before it.
  */
 export const loadClock: Clock = {

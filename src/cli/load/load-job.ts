@@ -1,5 +1,5 @@
 /**
- * What the threads of a load are told, and what they tell.
+ * The messages to and from a load's threads.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import { toPace } from './pacer.ts'
 import type { TallyData } from './tally.ts'
 import type { ByteCount } from './wire-bytes.ts'
 
-/** All that a load is to do. Durations in milliseconds. */
+/** Everything that a load has to do. Durations are in milliseconds. */
 export interface LoadSpec {
   readonly origin: string
-  /** With their queries; they are asked in turn. */
+  /** With their queries; they are requested in turn. */
   readonly paths: readonly string[]
-  /** Where to connect in place of the origin's host; null: there. */
+  /** Where to connect instead of the origin's host; null: there. */
   readonly address: { readonly addresses: readonly string[]; readonly port: number } | null
   readonly method: string
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[]
   /** Null for none. */
   readonly body: Uint8Array | null
   readonly trust: TrustOptions
-  /** Of each request, and of connecting. */
+  /** For each request, and for connecting. */
   readonly timeout: number
   readonly sessions: number
-  /** Of each session; the peer may allow fewer. */
+  /** On each session; the peer may allow fewer. */
   readonly streams: number
   /** How many threads. */
   readonly workers: number
@@ -35,58 +35,57 @@ export interface LoadSpec {
   readonly requests: number | null
   /** Null for any time. */
   readonly duration: number | null
-  /** How long requests are sent before those that count; 0: none. */
+  /** How long requests are sent before those that count; 0: not at all. */
   readonly warmUp: number
-  /** Requests a second; null: as many as the sessions take. */
+  /** Requests per second; null: as many as the sessions accept. */
   readonly rate: number | null
 }
 
-/** The part of a {@link LoadSpec} that one thread does. */
+/** One thread's part of a {@link LoadSpec}. */
 export interface LoadJob extends Omit<LoadSpec, 'workers' | 'rate'> {
   readonly pace: Pace | null
 }
 
-/** From the main thread. `start` comes once all threads are ready; `cut` ends the run at once. */
+/** From the main thread. `start` follows once all threads are ready; `cut` ends the run at once. */
 export type LoadOrder = 'start' | 'cut'
 
 /** From a thread. */
 export type LoadNews =
-  /** Its sessions are open. `streams`: of each of them, as the peer allows. */
+  /** Its sessions are open. `streams`: how many each of them may have, as the peer allows. */
   | { readonly type: 'ready'; readonly streams: number }
-  /** Now and then, of the requests that count. */
+  /** Sent now and then, about the requests that count. */
   | { readonly type: 'progress'; readonly responses: number; readonly failures: number }
-  /** No session could be opened. Nothing else comes. */
+  /** No session could be opened. Nothing else follows. */
   | { readonly type: 'failed'; readonly message: string; readonly exitCode: ExitCode }
   /** The end. */
   | { readonly type: 'done'; readonly result: ThreadResult }
 
-/** What came of a load, in one thread or in all of them. Durations in milliseconds. */
+/** A load's results, in one thread or in all. Durations are in milliseconds. */
 export interface LoadFigures {
-  /** The time in which requests were sent: the duration, or up to the last end of a request. */
+  /** For how long requests were sent: the duration, or until the last request ended. */
   readonly elapsed: number
   /**
-   * {@link LoadFigures.elapsed}, and the time in which what was in flight then was waited for. The bytes came in this
-   * time.
+   * {@link LoadFigures.elapsed}, and how long it then waited for what was in flight. The bytes arrived in this time.
    */
   readonly lasted: number
   /** Responses that ended while requests were sent. */
   readonly inTime: number
-  /** Requests that were due, and were never sent: they had to wait too long for a stream. */
+  /** Requests that were due but never sent, because they had to wait too long for a stream. */
   readonly unsent: number
   /** The most requests that were due and waited for a stream at the same time. */
   readonly mostWaiting: number
   /** With a rate: requests that the client itself sent late, although a stream was free. */
   readonly sentLate: number
-  /** Requests that had not ended when the load was cut. */
+  /** Requests that hadn't ended when the load was cut. */
   readonly unfinished: number
 }
 
-/** What one thread has to report. */
+/** One thread's report. */
 export interface ThreadResult extends LoadFigures {
   readonly tally: TallyData
-  /** On its connections, without TLS. */
+  /** The bytes on its connections, without TLS. */
   readonly bytes: ByteCount
-  /** The share of the time in which its event loop was busy, from 0 to 1. */
+  /** The fraction of the time in which its event loop was busy, from 0 to 1. */
   readonly utilization: number
 }
 
@@ -101,7 +100,7 @@ export function toJobs(spec: LoadSpec): LoadJob[] {
   }))
 }
 
-/** The first threads get what is left over. */
+/** The first threads get the remainder. */
 function toShare(total: number, thread: number, threads: number): number {
   return Math.floor(total / threads) + (thread < total % threads ? 1 : 0)
 }

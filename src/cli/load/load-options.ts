@@ -33,9 +33,9 @@ const MAX_REQUESTS = 1_000_000_000_000
 const MAX_RATE = 1_000_000
 
 const DEFAULT_STREAMS = 100
-/** Milliseconds. */
+/** In milliseconds. */
 const DEFAULT_DURATION = 10_000
-/** Milliseconds. */
+/** In milliseconds. */
 const DEFAULT_TIMEOUT = 10_000
 
 const { request, header, data, h2c, insecure, ca, cert, key } = REQUEST_OPTIONS
@@ -90,7 +90,7 @@ const FOREIGN: ForeignOptions = {
   '--log-file': "'--hdr FILE' writes the latencies",
 }
 
-/** 80 columns and 24 lines at most. */
+/** At most 80 columns and 24 lines. */
 export const HELP_TEXT = `Sends many requests over HTTP/2 and reports how fast the responses arrive.
 
 Usage: dodici load [OPTIONS] URL...   one origin; the URLs take turns
@@ -119,21 +119,21 @@ export interface LoadOptions {
   readonly url: URL
   readonly spec: LoadSpec
   readonly isJson: boolean
-  /** The share of responses that may have another status than 2xx and 3xx, from 0 to 1; null: any. */
+  /** The fraction of responses, from 0 to 1, that may have a status other than 2xx and 3xx; null: any. */
   readonly mayFail: number | null
-  /** The file for HdrHistogram: a text of percentiles if its name ends with `.hgrm`, else a log; null for none. */
+  /** The file for HdrHistogram: a percentile text if its name ends with `.hgrm`, otherwise a log; null for none. */
   readonly hdr: string | null
   /** The file for the chart; null for none. */
   readonly chart: string | null
-  /** The user has agreed to send to other machines. */
+  /** Whether the user has agreed to send to other machines. */
   readonly isAgreed: boolean
 }
 
 /**
- * Reads a command line.
+ * Parses a command line.
  *
  * @param input the standard input
- * @returns null when it asks for the help
+ * @returns null if it asks for the help
  * @throws CliError
  */
 export async function readLoadOptions(
@@ -176,7 +176,7 @@ export async function readLoadOptions(
   }
 }
 
-/** One URL a line. Empty lines, and those that begin with `#`, are none. */
+/** One URL per line. Empty lines, and those that begin with `#`, don't count. */
 async function readInputFile(path: string | undefined): Promise<string[]> {
   if (path === undefined) return []
   const lines = (await readOptionFile('--input-file', path)).toString().split(/\r?\n/)
@@ -192,7 +192,11 @@ function toShare(fails: boolean, above: string | undefined): number | null {
 
 const CONNECT_TO = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/
 
-/** Where to connect in place of the URL's host; null: there. @throws CliError */
+/**
+ * Where to connect instead of the URL's host; null: there.
+ *
+ * @throws CliError
+ */
 async function toAddress(
   url: URL,
   connectTo: string | undefined,
@@ -278,7 +282,7 @@ function toAmounts(
   }
 }
 
-/** h2load's `-d` takes a file: its name as the body of each request would be a mistake that isn't seen. */
+/** h2load's `-d` takes a file: sending its name as each request's body would be a mistake that goes unnoticed. */
 async function checkIsNoFile(data: string): Promise<void> {
   const isFile = await stat(data).then(
     (found) => found.isFile(),

@@ -1,5 +1,5 @@
 /**
- * The loop that sends requests, and counts what comes back.
+ * The loop that sends requests, and counts the results.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { Pace } from './pacer.ts'
 import { Pacer } from './pacer.ts'
 import { Tally } from './tally.ts'
 
-/** Of a dispatcher, what is used. */
+/** The part of a dispatcher that is used. */
 export interface Sender {
   dispatch(options: DispatchOptions, handler: DispatchHandler): boolean
 }
@@ -28,31 +28,33 @@ export interface Lane {
 export interface LoadPlan {
   /** How many requests; null for any number. */
   readonly requests: number | null
-  /** After so many milliseconds no further request is sent; null for any time. */
+  /** After so many milliseconds, no more requests are sent; null for any time. */
   readonly duration: number | null
   /** Null: a session sends a request as soon as an earlier one has ended. */
   readonly pace: Pace | null
 }
 
-/** What came of a {@link LoadRun}. */
+/** A {@link LoadRun}'s results. */
 export interface LoadOutcome extends LoadFigures {
   readonly tally: Tally
 }
 
-/** A session that has just failed may fail the next requests as soon. Milliseconds. */
+/**
+ * How long to wait after an error, in milliseconds: a session that has just failed may fail the next requests at once.
+ */
 const REST_AFTER_ERRORS = 1
 
-/** A request that is sent so much after it was due is late. Milliseconds. */
+/** A request that is sent this many milliseconds after it was due is late. */
 const LATE = 1
 
-/** `open`: requests are sent. `draining`: those that were sent are waited for. */
+/** `open`: requests are sent. `draining`: it waits for those that were sent. */
 type RunState = 'open' | 'draining' | 'closed'
 
-/** One place for a request on one session: its handler, again and again. */
+/** One place for a request on one session: its handler, reused. */
 class Slot implements DispatchHandler {
   readonly sender: Sender
   readonly #run: LoadRun
-  // Not 0: V8 would change the fields' representation with the first fraction.
+  // Not 0: V8 would change the field's representation with the first fraction.
   due = Number.NaN
   sent = Number.NaN
   status = 0
@@ -64,7 +66,7 @@ class Slot implements DispatchHandler {
 
   onRequestStart(): void {}
 
-  /** The last one that comes isn't informational. */
+  /** Only the last one isn't informational. */
   onResponseStart(_controller: DispatchController, status: number): void {
     this.status = status
   }
@@ -83,8 +85,8 @@ class Slot implements DispatchHandler {
 }
 
 /**
- * One run over sessions that are open. Without a pace it is a closed loop: the end of a request is the start of the
- * next. With one it is an open loop: what is due while all places are taken waits for one, as a number.
+ * One run over open sessions. Without a pace, it is a closed loop: when a request ends, the next one starts. With a
+ * pace, it is an open loop: what is due while all places are taken waits for one, as a number.
  */
 export class LoadRun {
   readonly #options: readonly DispatchOptions[]
@@ -108,21 +110,21 @@ export class LoadRun {
   #elapsed = 0
   #inTime = 0
   #mostWaiting = 0
-  /** Places without a request: in an open loop all that wait for one, in a closed loop those that rest. */
+  /** Places without a request: in an open loop, all that wait for one, in a closed loop, those that rest. */
   readonly #free: Slot[] = []
-  /** The first of `#free` that is still free: taken in turn, so that all sessions get requests. */
+  /** The first one in `#free` that is still free: taken in turn, so that all sessions get requests. */
   #firstFree = 0
   /** Ends the duration. */
   #endAlarm: Alarm | null = null
   /** Sends what is due then, or what waits after a failure. */
   #sendAlarm: Alarm | null = null
-  /** When it rings. Milliseconds of the clock. */
+  /** When it fires, in the clock's milliseconds. */
   #sendAt = 0
 
   /**
    * Begins.
    *
-   * @param options of the requests, in turn. The senders may be asked for them any number of times
+   * @param options the requests' options, in turn. The senders may ask for them any number of times
    */
   constructor(lanes: readonly Lane[], options: readonly DispatchOptions[], plan: LoadPlan, clock: Clock) {
     this.#options = options
@@ -139,7 +141,7 @@ export class LoadRun {
     if (plan.duration !== null) this.#endAlarm = clock.after(plan.duration, () => this.#drain(this.#endAt))
     this.#addSlots(lanes)
     this.#fill(now)
-    // Of few requests a thread may get none.
+    // If there are few requests, a thread may get none.
     this.#closeIfDone(now)
   }
 
@@ -148,7 +150,7 @@ export class LoadRun {
     return { responses: this.#tally.responses, failures: this.#tally.failures }
   }
 
-  /** Ends the run at once, with what it has. Requests in flight are left to their senders. */
+  /** Ends the run at once, with the results so far. Requests in flight are left to their senders. */
   cut(): void {
     if (this.#state === 'open') this.#drain(this.#clock.now())
     this.#close()
@@ -177,7 +179,7 @@ export class LoadRun {
     if (this.#state === 'closed') return
     this.#tally.recordError('code' in error ? String(error.code) : error.name)
     this.#inFlight--
-    // A call may fail while it is dispatched: to send the next one from here could go on for ever.
+    // A call may fail while it is dispatched: sending the next one from here could go on for ever.
     this.#free.push(slot)
     const now = this.#clock.now()
     this.#arm(now + REST_AFTER_ERRORS, now)
@@ -192,7 +194,7 @@ export class LoadRun {
     }
   }
 
-  /** A place has become free by a response. */
+  /** A response has freed a place. */
   #reuse(slot: Slot, now: number): void {
     if (this.#pacer === null && this.#state === 'open' && this.#sent < this.#most) {
       this.#send(slot, now, now)
@@ -203,12 +205,12 @@ export class LoadRun {
     this.#closeIfDone(now)
   }
 
-  /** Sends what may be sent now by the free places. */
+  /** Sends what may be sent now in the free places. */
   #fill(now: number): void {
     if (this.#state !== 'open') return
     const pacer = this.#pacer
     const due = this.#toDue(now)
-    // Not those that become free meanwhile, by a failure in `dispatch()`.
+    // Not those that become free meanwhile, through a failure in `dispatch()`.
     for (let places = this.#free.length - this.#firstFree; places > 0 && this.#sent < due; places--) {
       const slot = this.#takeFree()
       if (slot === null) break
@@ -216,7 +218,7 @@ export class LoadRun {
     }
     if (pacer === null) return
     this.#mostWaiting = Math.max(this.#mostWaiting, due - this.#sent)
-    // What waits is sent by the next place that becomes free.
+    // What waits is sent in the next place that becomes free.
     if (this.#sent === due && due < this.#mostDue) this.#arm(pacer.dueAt(due), now)
   }
 
@@ -256,14 +258,18 @@ export class LoadRun {
       this.#sendAlarm = null
       const now = this.#clock.now()
       const { length } = this.#free
-      // What is late here waited for this thread, and for no stream.
+      // What is late here waited for this thread, not for a stream.
       if (this.#pacer !== null && this.#firstFree < length && this.#state === 'open')
         this.#sentLate += Math.max(0, this.#toDue(now - LATE) - this.#sent)
       this.#fill(now)
     })
   }
 
-  /** Sends nothing more. @param at when that was decided */
+  /**
+   * Sends nothing more.
+   *
+   * @param at when that was decided
+   */
   #drain(at: number): void {
     if (this.#state !== 'open') return
     this.#state = 'draining'

@@ -17,13 +17,13 @@ import { Sessions } from './sessions.ts'
 import type { ByteCount } from './wire-bytes.ts'
 import { WireBytes } from './wire-bytes.ts'
 
-/** What the client advises names options of the client, which the command line doesn't have. */
+/** The client's advice names client options that the command line doesn't have. */
 const ADVICE = /(?::|\. If it speaks HTTP\/1\.1,) use h2c: false, or an Agent| \(h2c: false\)/
 
-/** How often a thread tells its progress. Milliseconds. */
+/** How often a thread reports its progress, in milliseconds. */
 const PROGRESS_INTERVAL = 100
 
-/** Does a job to its end, by the orders that come, and tells what comes of it. */
+/** Does a job to its end, following the orders that arrive, and reports the results. */
 export class LoadThread {
   readonly #job: LoadJob
   readonly #port: MessagePort
@@ -39,12 +39,12 @@ export class LoadThread {
     this.#job = job
     this.#port = port
     const { paths, method, body } = job
-    // Read by each request, and never changed. A body is sent as it is, and not copied.
+    // Read by each request, and never changed. A body is sent as it is, not copied.
     this.#options = paths.map((path) => ({ path, method, headers: [...job.headers], body }))
     port.on('message', (order: LoadOrder) => this.#obey(order))
   }
 
-  /** Settles when the last news has been told. */
+  /** Settles after the last news. */
   async work(): Promise<void> {
     const bytes = new WireBytes(this.#job.origin)
     try {
@@ -104,11 +104,11 @@ export class LoadThread {
   }
 }
 
-/** @param timeout of a request, in milliseconds */
+/** @param timeout a request's timeout, in milliseconds */
 function toFailed(error: unknown, timeout: number): LoadNews {
   const exitCode = toExitCode(error)
   const own = (error instanceof Error ? error.message : String(error)).replace(ADVICE, '')
-  // The client's error names an option of its own.
+  // The client's error names one of the client's options.
   const message = exitCode === EXIT.timeout ? `no response within --timeout, ${timeout} ms` : own
   return { type: 'failed', message, exitCode }
 }

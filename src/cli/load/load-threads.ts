@@ -1,5 +1,5 @@
 /**
- * A load from its beginning to its end, over all threads.
+ * A load from beginning to end, in all its threads.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import { Tally } from './tally.ts'
 import { ThreadHandle } from './thread-handle.ts'
 import type { ByteCount } from './wire-bytes.ts'
 
-/** What came of a load, over all threads. */
+/** A load's results, from all threads. */
 export interface LoadResult extends LoadFigures {
   readonly tally: Tally
-  /** On the connections, without TLS. */
+  /** The bytes on the connections, without TLS. */
   readonly bytes: ByteCount
-  /** The share of the time in which the busiest thread's event loop was busy, from 0 to 1. */
+  /** The fraction of the time in which the busiest thread's event loop was busy, from 0 to 1. */
   readonly utilization: number
-  /** Streams of each session, as the peer allows. */
+  /** How many streams each session may have, as the peer allows. */
   readonly streams: number
-  /** Ended before its time, by the user. */
+  /** Whether the user ended it early. */
   readonly isInterrupted: boolean
-  /** Why workers ended without a result. What they did is in no figure. */
+  /** Why workers ended without a result. The figures don't include what they did. */
   readonly lostWorkers: readonly string[]
 }
 
@@ -31,12 +31,12 @@ export interface LoadProgress {
   readonly failures: number
 }
 
-/** The threads of one load. */
+/** One load's threads. */
 export class LoadThreads {
   readonly #threads: readonly ThreadHandle[]
   #isInterrupted = false
 
-  /** Begins to open the sessions. */
+  /** Starts to open the sessions. */
   constructor(spec: LoadSpec) {
     const jobs = toJobs(spec)
     this.#threads = jobs.map((job) =>
@@ -51,7 +51,7 @@ export class LoadThreads {
     }
   }
 
-  /** Ends it at once, with what it has. */
+  /** Ends it at once, with the results so far. */
   interrupt(): void {
     this.#isInterrupted = true
     this.#post('cut')
@@ -59,7 +59,7 @@ export class LoadThreads {
 
   /**
    * @returns how many streams each session may have, once all are open
-   * @throws CliError when they can't be opened
+   * @throws CliError if they can't be opened
    */
   async open(): Promise<number> {
     try {

@@ -22,10 +22,10 @@ import { toPercentileText } from './percentile-text.ts'
 import { toJsonReport } from './report-json.ts'
 import { toCount, toFailedShare, toFailures, toTextReport } from './report-text.ts'
 
-/** Milliseconds. */
+/** In milliseconds. */
 const STATUS_INTERVAL = 1_000
 
-/** Removes the rest of a terminal's line (ECMA-48 §8.3.41, EL). */
+/** Clears the rest of a terminal's line (ECMA-48 §8.3.41, EL). */
 const CLEAR_REST = '\u001b[K'
 
 export const load: Command = {
@@ -64,7 +64,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   return toFailures(result) > 0 || result.lostWorkers.length > 0 ? EXIT.load : EXIT.ok
 }
 
-/** @throws CliError when the sessions can't be opened, or the user has ended it before they were */
+/** @throws CliError if the sessions can't be opened, or the user ended it before they were */
 async function measure({ spec }: LoadOptions, terminal: Terminal): Promise<LoadResult> {
   const threads = new LoadThreads(spec)
   let isInterrupted = false
@@ -86,7 +86,11 @@ async function measure({ spec }: LoadOptions, terminal: Terminal): Promise<LoadR
   }
 }
 
-/** Replaces one line of a terminal, once a second. @returns what ends that, and removes the line */
+/**
+ * Replaces one line on a terminal, once a second.
+ *
+ * @returns a function that stops that, and removes the line
+ */
 function showProgress(threads: LoadThreads, terminal: Terminal): () => void {
   let before: LoadProgress = threads.progress
   let seconds = 0

@@ -1,22 +1,22 @@
 /**
- * Latencies as HdrHistogram's text of percentiles (`.hgrm`): its plotters draw such files of several runs in one chart.
+ * Latencies as HdrHistogram's percentile text (`.hgrm`): its plotters draw such files from several runs in one chart.
  *
  * @module
  */
 
 import type { Histogram } from './histogram.ts'
 
-/** From each percentile to the one half as far from 100 %. HdrHistogram's default. */
+/** Steps between a percentile and the one half as far from 100 %. HdrHistogram's default. */
 const TICKS_PER_HALF_DISTANCE = 5
 
-/** What HdrHistogram says of two significant digits: how many linear steps, and how many powers of two above them. */
+/** HdrHistogram's numbers for two significant digits: how many linear steps, and how many powers of two above them. */
 const SUB_BUCKETS = 256
 const BUCKETS = 44
 
-/** Above the columns, which are as wide. */
+/** Above the columns, with the same widths. */
 const HEAD = '       Value     Percentile TotalCount 1/(1-Percentile)'
 
-/** Milliseconds, with a row for each percentile on the way to 100 %. */
+/** In milliseconds, with a row for each percentile on the way to 100 %. */
 export function toPercentileText(histogram: Histogram): string {
   const { max = 0, mean = 0, stddev = 0 } = histogram.toSummary() ?? {}
   const total = histogram.total
@@ -33,13 +33,13 @@ function toRows(histogram: Histogram): string[] {
   const { total } = histogram
   const rows: string[] = []
   let seen = 0
-  // The percentage that the next row has at least. In percent, as HdrHistogram adds it up: fractions are rounded.
+  // The least percentage for the next row. In percent, added up as HdrHistogram does, because fractions are rounded.
   let level = 0
   for (const [ms, count] of histogram.entries()) {
     seen += count
     while (level < 100 && (100 * seen) / total >= level) {
       rows.push(toRow(ms, level, seen))
-      // All were seen: the last row is that of 100 %.
+      // All were seen: the last row is the one for 100 %.
       level = seen === total ? 100 : toNext(level)
     }
   }
@@ -54,7 +54,7 @@ function toNext(level: number): number {
   return level + 100 / (TICKS_PER_HALF_DISTANCE * halfDistance)
 }
 
-/** At 100 % the last column has no number. */
+/** At 100 %, the last column has no number. */
 function toRow(ms: number, percentage: number, seen: number): string {
   const row = `${toMs(ms)} ${(percentage / 100).toFixed(12)} ${`${seen}`.padStart(10)}`
   return percentage === 100 ? row : `${row} ${(1 / (1 - percentage / 100)).toFixed(2).padStart(14)}`

@@ -1,5 +1,5 @@
 /**
- * The report of a load, for programs. docs/cli.md has its schema.
+ * A load's report for programs. docs/cli.md describes its schema.
  *
  * @module
  */

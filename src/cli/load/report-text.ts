@@ -1,5 +1,5 @@
 /**
- * The report of a load, for people.
+ * A load's report for human readers.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { LatencySummary } from './histogram.ts'
 import type { LoadSpec } from './load-job.ts'
 import type { LoadResult } from './load-threads.ts'
 
-/** Columns of the table of latencies. */
+/** The latency table's columns. */
 const COLUMNS = ['p50', 'p90', 'p99', 'p99.9', 'max', 'mean', 'stddev'] as const
 const COLUMN_WIDTH = 9
 const LABEL_WIDTH = 15
@@ -27,19 +27,19 @@ export function toTextReport(url: URL, spec: LoadSpec, result: LoadResult): stri
   ].join('\n')
 }
 
-/** Responses a second. 0 when no time has passed. */
+/** Responses per second. 0 if no time has passed. */
 export function toResponseRate({ inTime, elapsed }: LoadResult): number {
   return elapsed === 0 ? 0 : (inTime / elapsed) * 1_000
 }
 
-/** Above this share of its time, a thread has none left. */
+/** Above this fraction of its time, a thread has no time left. */
 const MAX_UTILIZATION = 0.9
 
-/** Of more late requests than this share, the figures are the client's. */
+/** If a larger fraction of requests is late, the figures are the client's. */
 const MAX_LATE = 0.01
 
 /**
- * Whether the figures are those of the client, and not of the server. With a rate, a thread polls the clock: what
+ * Whether the figures show the client's limit rather than the server's. With a rate, a thread polls the clock, so what
  * counts is what it sent late.
  */
 export function isClientLimit({ rate }: LoadSpec, { sentLate, tally, utilization }: LoadResult): boolean {
@@ -47,7 +47,7 @@ export function isClientLimit({ rate }: LoadSpec, { sentLate, tally, utilization
   return sentLate > MAX_LATE * (tally.responses + tally.failures)
 }
 
-/** Responses with another status than 2xx and 3xx, and requests that failed: their share of all, from 0 to 1. */
+/** The fraction, from 0 to 1, of all requests that failed or got a status other than 2xx and 3xx. */
 export function toFailedShare(result: LoadResult): number {
   const good = toStatuses(result).reduce(
     (sum, [status, count]) => sum + (status >= 200 && status < 400 ? count : 0),
@@ -62,12 +62,12 @@ export function toShownUrl({ href }: URL): string {
   return new SecretFilter(false, []).toShownText(href)
 }
 
-/** Of the requests that failed. */
+/** The number of requests that failed. */
 export function toFailures({ tally }: LoadResult): number {
   return tally.failures
 }
 
-/** The statuses that came, in ascending order, with how often each did. */
+/** The statuses that arrived, in ascending order, and how often each did. */
 export function toStatuses({ tally }: LoadResult): [status: number, count: number][] {
   return [...tally.statuses.entries()].filter(([, count]) => count > 0)
 }
@@ -155,7 +155,7 @@ function toNotes(spec: LoadSpec, result: LoadResult): string[] {
   return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)]
 }
 
-/** Three digits, or more in front of the point. */
+/** Three digits, or more before the decimal point. */
 export function toMillis(duration: number): string {
   if (duration >= 100) return toCount(Math.round(duration))
   const digits = duration >= 10 ? 1 : duration >= 1 ? 2 : 3

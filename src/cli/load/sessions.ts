@@ -1,5 +1,5 @@
 /**
- * The sessions of one thread.
+ * One thread's sessions.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { dial, openSocket, toNoFacts } from '../inspect/dial.ts'
 import type { LoadJob } from './load-job.ts'
 import type { Lane, Sender } from './load-run.ts'
 
-/** Settles with the end of one request. */
+/** Settles when one request has ended. */
 class FirstRequest implements DispatchHandler {
   readonly #resolve: () => void
   readonly #reject: (error: Error) => void
@@ -43,7 +43,7 @@ class FirstRequest implements DispatchHandler {
   }
 }
 
-/** Clients of one session each. */
+/** Clients with one session each. */
 export class Sessions {
   readonly lanes: readonly Lane[]
   readonly #clients: readonly Client[]
@@ -57,10 +57,10 @@ export class Sessions {
   }
 
   /**
-   * Opens the sessions: each sends one request, whose response has to come. The first one goes ahead, so that a server
-   * that isn't there is asked once.
+   * Opens the sessions: each sends one request, which must get a response. The first one goes alone, so that a server
+   * that isn't there is asked only once.
    *
-   * @param signal gives up
+   * @param signal cancels it
    * @throws the error of a request
    */
   static async open(
@@ -73,7 +73,7 @@ export class Sessions {
     const destroy = async (): Promise<void> => void (await Promise.all(clients.map(end)))
     signal.addEventListener('abort', destroy)
     try {
-      // It may have come while the client was loaded.
+      // It may have fired while the client was loaded.
       signal.throwIfAborted()
       const [first, ...others] = clients
       const [request] = options
@@ -99,7 +99,7 @@ function end(client: Client): Promise<void> {
   return client.destroy()
 }
 
-/** Connects to other addresses than the origin's. */
+/** Connects to addresses other than the origin's. */
 function toConnector({ address, origin, trust }: LoadJob): Connector | null {
   if (address === null) return null
   const { hostname, protocol } = new URL(origin)
@@ -125,7 +125,7 @@ function toClientOptions(job: LoadJob): ClientOptions {
     fallback: null,
     connectTimeout: timeout,
     requestTimeout: timeout,
-    // The limit of the whole request is enough.
+    // The limit for the whole request is enough.
     queueTimeout: 0,
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -1,5 +1,5 @@
 /**
- * What came of the requests.
+ * The requests' results.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import { Histogram } from './histogram.ts'
 import type { TimeSeriesData } from './time-series.ts'
 import { TimeSeries } from './time-series.ts'
 
-/** Higher statuses don't exist (RFC 9110 §15). */
+/** There are no higher statuses (RFC 9110 §15). */
 const STATUSES = 1_000
 
-/** A {@link Tally} as data: it goes from thread to thread. */
+/** A {@link Tally} as data that threads can pass to each other. */
 export interface TallyData {
   readonly statuses: Float64Array
   readonly errors: ReadonlyMap<string, number>
@@ -28,13 +28,13 @@ export class Tally {
   readonly statuses = new Float64Array(STATUSES)
   /** By code. */
   readonly errors = new Map<string, number>()
-  /** From when a request was due, or was sent where there is no rate. Of responses alone. */
+  /** From when a request was due, or was sent if there is no rate. Only for responses. */
   readonly latency = new Histogram()
-  /** From when a request was sent. Nothing is recorded where there is no rate: it would be the same. */
+  /** From when a request was sent. Not recorded if there is no rate, because it would be the same. */
   readonly service = new Histogram()
   /** The responses, by the time of their end. */
   readonly series = new TimeSeries()
-  /** Of all responses, also of those that failed later. */
+  /** For all responses, including those that failed later. */
   bodyBytes = 0
 
   get responses(): number {
@@ -47,7 +47,7 @@ export class Tally {
     return failures
   }
 
-  /** @param code of the error */
+  /** @param code the error's code */
   recordError(code: string): void {
     this.errors.set(code, (this.errors.get(code) ?? 0) + 1)
   }
@@ -63,7 +63,7 @@ export class Tally {
     }
   }
 
-  /** Adds what another one has counted. */
+  /** Adds what another tally has counted. */
   merge(data: TallyData): void {
     for (const [status, count] of data.statuses.entries()) {
       if (count > 0) this.statuses[status] = (this.statuses[status] ?? 0) + count

@@ -1,5 +1,5 @@
 /**
- * A thread of a load, as the main thread sees it.
+ * A load's thread, as the main thread sees it.
  *
  * @module
  */
@@ -10,17 +10,17 @@ import { CliError, EXIT } from '../cli-error.ts'
 import type { LoadJob, LoadNews, LoadOrder, ThreadResult } from './load-job.ts'
 import { LoadThread } from './load-thread.ts'
 
-/** Of a MessagePort or a Worker, what is used. */
+/** The part of a MessagePort or a Worker that is used. */
 interface Port {
   postMessage(order: LoadOrder): void
   on(event: 'message', listener: (news: LoadNews) => void): unknown
 }
 
-/** A job that is being done. */
+/** A job in progress. */
 export class ThreadHandle {
-  /** How many streams the peer allows each session. Rejects with a CliError when no session could be opened. */
+  /** How many streams the peer allows on each session. Rejects with a CliError if no session could be opened. */
   readonly ready: Promise<number>
-  /** The result; or why there is none. It doesn't reject. */
+  /** The result, or why there is none. It doesn't reject. */
   readonly done: Promise<ThreadResult | Error>
   responses = 0
   failures = 0
@@ -41,16 +41,16 @@ export class ThreadHandle {
     port.on('message', (news) => this.#hear(news))
   }
 
-  /** Begins a job in this thread. */
+  /** Starts a job in this thread. */
   static here(job: LoadJob): ThreadHandle {
     const { port1, port2 } = new MessageChannel()
     const handle = new ThreadHandle(port1)
-    // It tells its errors by the port.
+    // It reports its errors through the port.
     void new LoadThread(job, port2).work()
     return handle
   }
 
-  /** Begins a job in another thread, which runs `worker.ts`. It is there once dist/ is built. */
+  /** Starts a job in another thread, which runs `worker.ts`. Available once dist/ is built. */
   static inWorker(job: LoadJob): ThreadHandle {
     const worker = new Worker(new URL('./cli-worker.js', import.meta.url), { workerData: job })
     const handle = new ThreadHandle(worker)

@@ -4,26 +4,24 @@
  * @module
  */
 
-/** The width of an interval at first. Milliseconds. */
+/** An interval's initial width, in milliseconds. */
 const FIRST_WIDTH = 100
-/** How many intervals there are at most. Even. */
+/** The largest number of intervals. Even. */
 const MAX_INTERVALS = 512
 
 /** A {@link TimeSeries} as data. */
 export interface TimeSeriesData {
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly width: number
-  /** Of each interval. */
+  /** For each interval. */
   readonly counts: readonly number[]
 }
 
-/**
- * Counts events by intervals of time. When the intervals are used up, each pair of them becomes one of twice the width.
- */
+/** Counts events by time interval. When the intervals are used up, each pair of them becomes one of twice the width. */
 export class TimeSeries {
   #width = FIRST_WIDTH
   #counts = new Float64Array(MAX_INTERVALS)
-  /** One more than the last interval that has an event. */
+  /** One more than the last interval with an event. */
   #length = 0
 
   /** @param at milliseconds since the beginning, 0 or more */
@@ -37,7 +35,7 @@ export class TimeSeries {
     if (index >= this.#length) this.#length = index + 1
   }
 
-  /** Adds what another one has counted, over the same time. */
+  /** Adds what another one has counted over the same time. */
   merge(data: TimeSeriesData): void {
     while (this.#width < data.width) this.#fold()
     for (const [index, count] of data.counts.entries()) if (count > 0) this.record(index * data.width, count)

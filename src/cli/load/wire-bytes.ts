@@ -1,5 +1,5 @@
 /**
- * How many bytes the sessions of an origin carry, framing and header sections included.
+ * How many bytes an origin's sessions carry, including framing and header sections.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 
-/** Bytes of sockets, without those of TLS. */
+/** The sockets' bytes, without TLS. */
 export interface ByteCount {
   readonly received: number
   readonly sent: number
@@ -15,7 +15,7 @@ export interface ByteCount {
 
 const READY = 'dodici:session:ready'
 
-/** Counts the bytes of all sessions that become ready, also of those that end. */
+/** Counts the bytes of all sessions that become ready, including those that end. */
 export class WireBytes {
   readonly #origin: string
   readonly #open = new Set<Socket>()
@@ -37,7 +37,7 @@ export class WireBytes {
     }
   }
 
-  /** Stops looking at new sessions. */
+  /** Stops watching for new sessions. */
   close(): void {
     unsubscribe(READY, this.#onReady)
   }
@@ -53,7 +53,7 @@ export class WireBytes {
   }
 }
 
-/** What the channel publishes. */
+/** The channel's message. */
 interface ReadyMessage {
   readonly session: { readonly origin: string }
   readonly socket: Socket

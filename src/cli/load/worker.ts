@@ -1,5 +1,5 @@
 /**
- * A worker of `dodici load`, which acts when it is imported: built as `dist/parts/cli-worker.js`.
+ * `dodici load`'s worker, which acts when it is imported: built as `dist/parts/cli-worker.js`.
  *
  * @module
  */

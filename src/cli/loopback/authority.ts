@@ -1,5 +1,5 @@
 /**
- * Which names of a server mean this very machine.
+ * Which of a server's names mean this very machine.
  *
  * @module
  */
@@ -7,8 +7,8 @@
 import { isIPv4 } from 'node:net'
 
 /**
- * Whether an authority is a loopback name, with or without a port. A page of the web may give its own name the address
- * 127.0.0.1, and ask its browser for what is served here (DNS rebinding). Its requests have its name.
+ * Whether an authority is a loopback name, with or without a port. A web page may point its own name to the address
+ * 127.0.0.1, and make its browser request what is served here (DNS rebinding). Those requests have its name.
  */
 export function isLoopbackAuthority(authority: string | undefined): boolean {
   if (authority === undefined) return false

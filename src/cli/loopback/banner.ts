@@ -1,5 +1,5 @@
 /**
- * What a server on loopback says when it is ready.
+ * What a server on loopback prints when it is ready.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import { toPrintable } from '../terminal.ts'
 export interface ServedFacts {
   /** What is on loopback, such as `'Serving test routes'`. */
   readonly title: string
-  /** What is there, below the addresses. */
+  /** What is there, shown below the addresses. */
   readonly contents: string
-  /** A path that gets a response, for the example of curl. */
+  /** A path that gets a response, for the curl example. */
   readonly example: string
   readonly port: number
   /** Null without TLS. */
   readonly tlsPort: number | null
-  /** The file with the certificate of the authority, for clients; null without TLS. */
+  /** The file with the authority's certificate, for clients; null without TLS. */
   readonly caPath: string | null
 }
 
-/** Where the server is, what it has, and how clients come to trust it. */
+/** Where the server is, what it has, and how to make clients trust it. */
 export function toBanner({ title, contents, example, port, tlsPort, caPath }: ServedFacts): string {
   const plain = `http://localhost:${port}`
   const secure = `https://localhost:${tlsPort}`
@@ -38,7 +38,7 @@ export function toBanner({ title, contents, example, port, tlsPort, caPath }: Se
   return lines.join('\n')
 }
 
-/** A user copies these lines. */
+/** Users copy these lines. */
 function toTrust(url: string, caPath: string): string[] {
   const word = toWord(caPath)
   return [
@@ -50,13 +50,13 @@ function toTrust(url: string, caPath: string): string[] {
   ]
 }
 
-/** A word of a shell. */
+/** Quotes a word for a shell. */
 function toWord(text: string): string {
   if (/^[\w./:@%+=,-]+$/.test(text)) return text
   return `'${toPrintable(text).replaceAll("'", `'\\''`)}'`
 }
 
-/** A string of JavaScript. */
+/** A JavaScript string. */
 function toLiteral(text: string): string {
   return /['\\]/.test(text) ? JSON.stringify(text) : `'${toPrintable(text)}'`
 }

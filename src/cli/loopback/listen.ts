@@ -7,24 +7,24 @@
 import { isSystemError } from '../certificates/cache-folder.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 
-/** How often a free port is looked for that is free for both addresses. */
+/** How often it looks for a port that is free for both addresses. */
 const ATTEMPTS = 20
 
-/** What listens on one address. */
+/** A listener on one address. */
 export interface Listening {
   readonly port: number
-  /** Takes no more connections. */
+  /** Accepts no more connections. */
   close(): Promise<void>
 }
 
 /**
- * Listens on a port of 127.0.0.1 and, where there is one, of ::1.
+ * Listens on a port of 127.0.0.1 and, if there is one, of ::1.
  *
- * @param port 0 for any that is free
+ * @param port 0 for any free one
  * @param option the name of the option that chooses it, for the message
- * @param listenOn throws a system's error when it can't listen
+ * @param listenOn throws a system error if it can't listen
  * @returns one or two, on the same port
- * @throws CliError when the port can't be listened on
+ * @throws CliError if the port can't be listened on
  */
 export async function listenOnLoopback<One extends Listening>(
   port: number,
@@ -50,7 +50,7 @@ async function listenOnBoth<One extends Listening>(
     } catch (error) {
       if (isWithoutAddress(error)) return [first]
       await first.close()
-      // A port that is free for 127.0.0.1 may be taken for ::1.
+      // A port that is free for 127.0.0.1 may be in use for ::1.
       if (port !== 0 || attempt === ATTEMPTS) throw error
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Runs a server on loopback until Ctrl-C: its ports, its certificate, and what it says.
+ * Runs a server on loopback until Ctrl-C: its ports, its certificate, and its messages.
  *
  * @module
  */
@@ -34,7 +34,7 @@ interface ServerValues {
   readonly 'no-tls': boolean
 }
 
-/** Where a server is to listen: checked. */
+/** Where a server should listen, checked. */
 export interface ServerPorts {
   /** 0 for any. */
   readonly port: number
@@ -42,7 +42,7 @@ export interface ServerPorts {
   readonly tlsPort: number | null
 }
 
-/** @throws CliError for ports that are none, or the same */
+/** @throws CliError for invalid ports, or if both are the same */
 export function toServerPorts(options: ServerValues): ServerPorts {
   const port = toPort('--port', options.port, DEFAULT_PORT)
   const tlsPort = toPort('--tls-port', options['tls-port'], DEFAULT_TLS_PORT)
@@ -69,10 +69,10 @@ export type ListenOn = (
 ) => Promise<Listening>
 
 /**
- * Listens on both ports, says so, and ends at Ctrl-C.
+ * Listens on both ports, announces that, and ends at Ctrl-C.
  *
- * @param facts what the server says of itself
- * @throws CliError when a port can't be listened on, or the certificate can't be had
+ * @param facts what the server says about itself
+ * @throws CliError if a port can't be listened on, or the certificate can't be loaded
  */
 export async function runServer(
   { port, tlsPort }: ServerPorts,
@@ -82,7 +82,7 @@ export async function runServer(
 ): Promise<ExitCode> {
   const certificate =
     tlsPort === null ? null : await loadServerCertificate(toCacheFolder(terminal.env), new Date())
-  // Before the server listens: a signal that comes early isn't lost.
+  // Before the server listens, so that an early signal isn't lost.
   const interrupted = terminal.interrupted()
   const listening: Listening[] = []
   try {

@@ -8,16 +8,16 @@ import { createHash } from 'node:crypto'
 import type { Exchange, Route } from './exchange.ts'
 import { allow } from './exchange.ts'
 
-/** Ten minutes. Milliseconds. */
+/** In milliseconds: ten minutes. */
 const MAX_DELAY = 600_000
 
-/** A tebibyte: more than what fits a memory, so that a client may be tried with it. */
+/** A tebibyte: more than fits into memory, so that a client can be tested with it. */
 const MAX_BYTES = 2 ** 40
 
 /** How much of `/bytes/N` is written at once. */
 const PIECE = Buffer.alloc(65_536, 'dodici. ')
 
-/** What comes first in the path, and what serves it. `argument` is what comes second. */
+/** The first segment of the path, and what serves it. `argument` is the second segment. */
 interface BuiltIn {
   /** For the list: `/delay/MS`. */
   readonly usage: string
@@ -36,14 +36,14 @@ const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
   ws: { usage: '/ws', summary: 'WebSocket: echoes each message', route: refuseNoWebSocket },
 }
 
-/** The list of the built-in routes, a line each. */
+/** The list of the built-in routes, one per line. */
 export function toBuiltInList(): string {
   return Object.values(BUILT_INS)
     .map(({ usage, summary }) => `  ${usage.padEnd(12)}${summary}`)
     .join('\n')
 }
 
-/** The built-in route of a path; null where there is none. */
+/** A path's built-in route; null if there is none. */
 export function toBuiltIn(path: string): Route | null {
   const [, name = '', argument = '', ...rest] = path.split('/')
   const builtIn = Object.hasOwn(BUILT_INS, name) ? BUILT_INS[name] : undefined
@@ -122,7 +122,7 @@ async function sendEvents(exchange: Exchange): Promise<void> {
   exchange.end()
 }
 
-/** The body back; then its length and its SHA-256, and the trailers that the request had. */
+/** Sends the body back, then its length and its SHA-256, and the request's trailers. */
 async function sendTrailers(exchange: Exchange): Promise<void> {
   const { request } = exchange
   const hash = createHash('sha256')
@@ -144,13 +144,13 @@ async function sendTrailers(exchange: Exchange): Promise<void> {
   })
 }
 
-/** The handshake of a WebSocket isn't a request that comes here. */
+/** A WebSocket handshake isn't a request that arrives here. */
 function refuseNoWebSocket(exchange: Exchange): void {
   exchange.request.resume()
   exchange.sendText(400, 'This path is a WebSocket: use Upgrade, or extended CONNECT over HTTP/2.\n')
 }
 
-/** A number of a path or a query. Anything else gets a 400, and null. */
+/** A number in a path or a query. Anything else gets a 400, and null. */
 function toNumber(exchange: Exchange, text: string, least: number, most: number): number | null {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A coding, and what the name of a copy in it ends with. */
+/** A coding, and the suffix of a copy's name. */
 export interface Coding {
   /** As in `content-encoding`. */
   readonly name: 'br' | 'gzip'
@@ -20,15 +20,15 @@ export const CODINGS: readonly Coding[] = [
 /** `NAME`, or `NAME;q=WEIGHT`. */
 const ENTRY = /^([!#$%&'*+\-.^_`|~\w]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i
 
-/** Of what isn't named: acceptable, after all that is. */
+/** The weight of what isn't named: acceptable, after everything that is. */
 const LEAST = 0.0001
 
 /**
- * What a client accepts of these, the preferred one first. Null is the file itself, without a coding.
+ * Which of these a client accepts, the preferred one first. Null is the file itself, without a coding.
  *
  * @param field `accept-encoding`; undefined without one
- * @param available the codings in which there is a copy
- * @returns an empty list when the client accepts none, and excludes the file itself as well
+ * @param available the codings for which there is a copy
+ * @returns an empty list if the client accepts none, and excludes the file itself, too
  */
 export function toAccepted(field: string | undefined, available: readonly Coding[]): (Coding | null)[] {
   const weights = toWeights(field ?? '')
@@ -37,14 +37,14 @@ export function toAccepted(field: string | undefined, available: readonly Coding
     ...available.map((coding) => ({ coding, weight: weights.get(coding.name) ?? others ?? 0 })),
     { coding: null, weight: weights.get('identity') ?? others ?? LEAST },
   ]
-  // The sort keeps the order of equals.
+  // The sort keeps the order of equal ones.
   return choices
     .filter(({ weight }) => weight > 0)
     .sort((a, b) => b.weight - a.weight)
     .map(({ coding }) => coding)
 }
 
-/** By name, from 0 to 1. An entry that is malformed counts for nothing. */
+/** By name, from 0 to 1. A malformed entry doesn't count. */
 function toWeights(field: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const entry of field.split(',')) {

@@ -1,10 +1,10 @@
 /**
- * Which media type a file has, by its extension.
+ * A file's media type, by its extension.
  *
  * @module
  */
 
-/** Text is taken to be UTF-8. */
+/** Text is assumed to be UTF-8. */
 const TEXTS: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.csv': 'text/csv',

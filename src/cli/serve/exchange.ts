@@ -1,16 +1,16 @@
 /**
- * One request and its response, of HTTP/2 or HTTP/1.1, and what routes do with them.
+ * One request and its response, over HTTP/2 or HTTP/1.1, and what routes do with them.
  *
  * @module
  */
 
-/** Of the requests of node:http and node:http2, what routes use. */
+/** The part of node:http's and node:http2's requests that routes use. */
 export interface IncomingRequest extends AsyncIterable<Buffer> {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly httpVersion: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Those that have come, once the body was read. */
+  /** The trailers that have arrived, once the body was read. */
   readonly trailers: Readonly<Record<string, string | string[] | undefined>>
   resume(): unknown
 }
@@ -18,7 +18,7 @@ export interface IncomingRequest extends AsyncIterable<Buffer> {
 /** Fields of a header section or a trailer section. */
 export type Fields = Readonly<Record<string, string | number>>
 
-/** Of the responses of node:http and node:http2, what routes use. */
+/** The part of node:http's and node:http2's responses that routes use. */
 export interface OutgoingResponse {
   readonly statusCode: number
   readonly headersSent: boolean
@@ -32,17 +32,17 @@ export interface OutgoingResponse {
   off(event: 'close' | 'drain', listener: () => void): unknown
 }
 
-/** Serves one request. A rejection becomes a 500, or breaks the response off. */
+/** Serves one request. A rejection becomes a 500, or aborts the response. */
 export type Route = (exchange: Exchange) => Promise<void> | void
 
 /** One request and its response. */
 export class Exchange {
   readonly request: IncomingRequest
   readonly method: string
-  /** Encoded, as it came, without the query. Of a target that isn't in origin form (RFC 9112 §3.2), all of it. */
+  /** Encoded, as it arrived, without the query; for a target that isn't in origin form (RFC 9112 §3.2), all of it. */
   readonly path: string
   readonly query: URLSearchParams
-  /** Bytes of the body that were given to the response. */
+  /** How many bytes of the body the response was given. */
   sent = 0
   readonly #response: OutgoingResponse
   #isOver = false
@@ -69,7 +69,7 @@ export class Exchange {
     return this.#response.headersSent
   }
 
-  /** The response has ended, or the client has left. */
+  /** Whether the response has ended, or the client has left. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -81,7 +81,7 @@ export class Exchange {
 
   /** Sends the header section. */
   respond(status: number, fields: Fields): void {
-    // A body that /echo sends back isn't taken for a page, whatever it looks like.
+    // A browser must not interpret a body that /echo sends back as a page, whatever it looks like.
     this.#response.writeHead(status, { 'x-content-type-options': 'nosniff', ...fields })
   }
 
@@ -92,14 +92,14 @@ export class Exchange {
     if (!this.#response.write(bytes)) await this.#next('drain', 'close')
   }
 
-  /** Ends the response with these trailers. They are sent where the body ends. */
+  /** Ends the response with these trailers, which follow the body. */
   end(trailers: Record<string, string> = {}): void {
     if (this.#isOver) return
     this.#response.addTrailers(trailers)
     this.#response.end()
   }
 
-  /** Breaks the response off. */
+  /** Aborts the response. */
   destroy(): void {
     this.#response.destroy()
   }
@@ -117,7 +117,7 @@ export class Exchange {
     clearTimeout(timer)
   }
 
-  /** Responds with a text. HEAD gets its header section. */
+  /** Responds with a text. HEAD gets only its header section. */
   sendText(status: number, text: string, fields: Fields = {}): void {
     const body = Buffer.from(text)
     // RFC 9110 §8.6 and §15.3.5: without content, there is no length either.

@@ -1,5 +1,5 @@
 /**
- * The files of a folder: none of its dotfiles, and nothing that lies elsewhere.
+ * A folder's files, except dotfiles and anything that lies elsewhere.
  *
  * @module
  */
@@ -23,22 +23,26 @@ const PIECE_SIZE = 65_536
 /** What is sent depends on what the client accepts. */
 const VARY: Fields = { vary: 'accept-encoding' }
 
-/** A path of the file system that may be served. */
+/** A path in the file system that may be served. */
 interface Found {
   readonly path: string
   readonly stats: Stats
 }
 
-/** Serves the files of one folder. */
+/** Serves one folder's files. */
 export class Files {
   readonly #root: string
 
-  /** @param root as `realpath()` has it */
+  /** @param root as `realpath()` returns it */
   constructor(root: string) {
     this.#root = root
   }
 
-  /** Responds with a file, or a redirect to a folder's address. @returns false when there is no such file */
+  /**
+   * Responds with a file, or a redirect to a folder's address.
+   *
+   * @returns false if there is no such file
+   */
   async serve(exchange: Exchange): Promise<boolean> {
     const segments = toSegments(exchange.path)
     if (segments === null) return false
@@ -53,19 +57,19 @@ export class Files {
     const index = await this.#find(ofIndex)
     if (index === null) return false
     if (isFolderAddress) return this.#send(exchange, ofIndex, index)
-    // The links of its page are relative to the folder. The path has no empty segments: it is no `//host`.
+    // Links on its page are relative to the folder. The path has no empty segments, so it isn't `//host`.
     exchange.request.resume()
     exchange.sendText(308, `See ${exchange.path}/\n`, { location: `${exchange.path}/` })
     return true
   }
 
-  /** Symbolic links may lead to what is in the folder, and is no dotfile. */
+  /** Symbolic links may lead to files in the folder that aren't dotfiles. */
   async #find(segments: readonly string[]): Promise<Found | null> {
     try {
       const path = await realpath(join(this.#root, ...segments))
       const inside = relative(this.#root, path)
       if (inside.split(sep).some(isHidden)) return null
-      // On Windows, that of another drive is absolute.
+      // On Windows, a path on another drive is absolute.
       if (join(this.#root, inside) !== path) return null
       return { path, stats: await stat(path) }
     } catch (error) {
@@ -75,7 +79,7 @@ export class Files {
   }
 
   async #send(exchange: Exchange, segments: readonly string[], found: Found): Promise<boolean> {
-    // Neither a pipe, which would wait for its writer, nor a device.
+    // Not a pipe, which would wait for its writer, and not a device.
     if (!found.stats.isFile()) return false
     exchange.request.resume()
     if (!allow(exchange, 'GET', 'HEAD')) return true
@@ -91,7 +95,7 @@ export class Files {
     }
     const type = toContentType(extname(found.path))
     for (const coding of accepted) {
-      // A copy that is gone by now doesn't stand in the way of the file.
+      // A copy that no longer exists must not prevent the file from being served.
       const file = await openFile((coding === null ? undefined : copies.get(coding)) ?? found.path)
       if (file === null) continue
       try {
@@ -104,7 +108,7 @@ export class Files {
     return false
   }
 
-  /** The paths of its precompressed copies. One that is older than the file is a copy of another state of it. */
+  /** The paths of its precompressed copies. A copy that is older than the file is out of date. */
   async #findCopies(segments: readonly string[], { mtimeMs }: Stats): Promise<Map<Coding, string>> {
     const copies = new Map<Coding, string>()
     for (const coding of CODINGS) {
@@ -124,7 +128,7 @@ function isHidden(segment: string): boolean {
   return segment.startsWith('.')
 }
 
-/** The names in a path, decoded once; null where one of them can't be a file that is served. */
+/** The names in a path, decoded once; null if one of them can't be a file that is served. */
 export function toSegments(path: string): string[] | null {
   if (!path.startsWith('/')) return null
   const encoded = path.slice(1).split('/')
@@ -132,7 +136,7 @@ export function toSegments(path: string): string[] | null {
   const segments: string[] = []
   for (const text of encoded) {
     const name = decode(text)
-    // Separators, in whatever system, and zero. A colon is a drive or a stream of a file on Windows.
+    // Separators, on any system, and zero. On Windows, a colon marks a drive or a file's stream.
     if (name === null || name === '' || isHidden(name) || /[/\\\0]/.test(name)) return null
     if (process.platform === 'win32' && /[:]|[. ]$/.test(name)) return null
     segments.push(name)
@@ -158,7 +162,7 @@ async function openFile(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** Out of file descriptors or memory: nothing is known of the file. */
+/** Out of file descriptors or memory: that says nothing about the file. */
 const BUSY: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
 
 /** Whether an error says that a file isn't there, or may not be read. */
@@ -166,31 +170,31 @@ function isMissing(error: unknown): boolean {
   return isSystemError(error) && !isBusy(error)
 }
 
-/** Whether the system has no room for the moment: the same request may be served later. */
+/** Whether the system has no resources at the moment: the same request may be served later. */
 export function isBusy(error: unknown): boolean {
   return isSystemError(error) && BUSY.has(error.code)
 }
 
-/** A file that is open, and how it is described. */
+/** An open file, and its description. */
 interface Selected {
   readonly file: FileHandle
-  /** Of the file itself, also where a copy is sent. */
+  /** The type of the file itself, even if a copy is sent. */
   readonly type: string
-  /** The coding of the copy; null for the file itself. */
+  /** The copy's coding; null for the file itself. */
   readonly coding: Coding | null
-  /** There are copies: what is sent depends on `accept-encoding`. */
+  /** Whether there are copies, so that what is sent depends on `accept-encoding`. */
   readonly hasCopies: boolean
 }
 
 async function sendFile(exchange: Exchange, { file, type, coding, hasCopies }: Selected): Promise<void> {
   const { size, mtime: modified, mtimeMs } = await file.stat()
-  // A copy is another representation, and has a tag that no other has.
+  // A copy is another representation, so its tag must differ.
   const suffix = coding === null ? '' : `-${coding.name}`
   const etag = `"${size.toString(16)}-${Math.floor(mtimeMs).toString(16)}${suffix}"`
   const fields: Fields = {
     etag,
     'last-modified': modified.toUTCString(),
-    // Kept, but asked for each time: files change while they are worked on.
+    // Cached, but revalidated each time, because files change while someone works on them.
     'cache-control': 'no-cache',
     'accept-ranges': 'bytes',
     ...(hasCopies ? VARY : {}),
@@ -220,11 +224,11 @@ async function sendFile(exchange: Exchange, { file, type, coding, hasCopies }: S
   exchange.end()
 }
 
-/** A file that became shorter meanwhile breaks the response off: its length was promised. */
+/** If a file became shorter meanwhile, the response is aborted, because its length was promised. */
 async function copy(exchange: Exchange, file: FileHandle, start: number, end: number): Promise<void> {
   let position = start
   while (position < end && !exchange.isOver) {
-    // Each piece has memory of its own: the response may still hold the last one.
+    // Each piece has its own memory: the response may still hold the last one.
     const piece = Buffer.allocUnsafe(Math.min(PIECE_SIZE, end - position))
     const { bytesRead } = await file.read(piece, 0, piece.length, position)
     if (bytesRead === 0) throw new Error('the file was truncated while being read')

@@ -1,5 +1,5 @@
 /**
- * HTTP/2 for sockets: by prior knowledge, or over TLS. Both speak HTTP/1.1 too, for browsers and other programs.
+ * HTTP/2 for sockets, with prior knowledge or over TLS. Both also speak HTTP/1.1, for browsers and other programs.
  *
  * @module
  */
@@ -20,20 +20,20 @@ import type { ServerCertificate } from '../certificates/certificate-store.ts'
 import { Exchange } from './exchange.ts'
 import { acceptConnect, acceptUpgrade } from './upgrade.ts'
 
-/** RFC 9113 §3.4: what a connection with HTTP/2 begins with. The method PRI is reserved for it. */
+/** RFC 9113 §3.4: what an HTTP/2 connection begins with. The method PRI is reserved for it. */
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 
 /** RFC 8441 §3: WebSockets may be opened. */
 const SETTINGS = { enableConnectProtocol: true }
 
-/** Who hears of requests. */
+/** Is told about requests. */
 export interface RequestOwner {
   onRequest(exchange: Exchange): void
-  /** A WebSocket was asked for. */
+  /** A request asked for a WebSocket. */
   onHandshake(request: IncomingMessage | Http2ServerRequest, status: number): void
 }
 
-/** Where accepted sockets go: HTTP/2 by prior knowledge, and HTTP/1.1. */
+/** Where accepted sockets go: HTTP/2 with prior knowledge, and HTTP/1.1. */
 export function toPlainServer(owner: RequestOwner): (socket: Socket) => void {
   const http2 = createServer({ settings: SETTINGS })
   const http1 = createHttp1Server()
@@ -62,7 +62,7 @@ function createTls({ key, cert }: ServerCertificate, owner: RequestOwner): Http2
 
 function attach(server: Http2Server | Http2SecureServer, owner: RequestOwner): void {
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
-    // The stream's errors are told here, too. They end the exchange.
+    // The stream's errors are reported here, too. They end the exchange.
     request.on('error', () => {})
     owner.onRequest(new Exchange(request, response))
   })
@@ -70,7 +70,7 @@ function attach(server: Http2Server | Http2SecureServer, owner: RequestOwner): v
     request.on('error', () => {})
     owner.onHandshake(request, acceptConnect(request, response))
   })
-  // An error of a session closes it, and its socket.
+  // A session's error closes it, and its socket.
   server.on('session', (session: ServerHttp2Session) => session.on('error', () => {}))
 }
 
@@ -83,7 +83,7 @@ function attachHttp1(server: Http1Server, owner: RequestOwner): void {
   })
 }
 
-/** HTTP/1.1 begins with something else than the preface of HTTP/2. */
+/** HTTP/1.1 begins with something other than HTTP/2's preface. */
 function distinguish(socket: Socket, http2: Http2Server, http1: Http1Server): void {
   let seen = Buffer.alloc(0)
   const onData = (bytes: Buffer): void => {
@@ -95,7 +95,7 @@ function distinguish(socket: Socket, http2: Http2Server, http1: Http1Server): vo
     socket.pause()
     socket.unshift(seen)
     if (isHttp2) {
-      // It takes what was put back in the next tick, and reads below the socket from then on.
+      // In the next tick, it takes what was put back, and from then on it reads below the socket.
       http2.emit('connection', socket)
     } else {
       http1.emit('connection', socket)

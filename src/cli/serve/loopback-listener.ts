@@ -9,7 +9,7 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Listening } from '../loopback/listen.ts'
 
-/** Sockets of one address. */
+/** One address's sockets. */
 export class LoopbackListener implements Listening {
   readonly port: number
   readonly #server: Server
@@ -22,13 +22,13 @@ export class LoopbackListener implements Listening {
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
-      // An error of the socket closes it.
+      // The socket's error closes it.
       socket.on('error', () => {})
       onSocket(socket)
     })
   }
 
-  /** @throws Error of the system when it can't listen */
+  /** @throws Error from the system if it can't listen */
   static async listen(
     host: string,
     port: number,
@@ -40,7 +40,7 @@ export class LoopbackListener implements Listening {
     return new LoopbackListener(server, onSocket)
   }
 
-  /** Takes no more sockets, and closes those that there are. */
+  /** Accepts no more sockets, and closes the open ones. */
   async close(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()

@@ -1,5 +1,5 @@
 /**
- * Which bytes of a file a request asks for, and on which conditions (RFC 9110 §13 and §14).
+ * Which bytes of a file a request asks for, and under which conditions (RFC 9110 §13 and §14).
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { IncomingRequest } from './exchange.ts'
 type RequestFields = IncomingRequest['headers']
 type Field = string | string[] | undefined
 
-/** What tells one state of a file from another. */
+/** What distinguishes one state of a file from another. */
 export interface Validators {
   /** A strong entity tag, with its quotes. */
   readonly etag: string
@@ -17,7 +17,7 @@ export interface Validators {
 }
 
 /**
- * What the conditions of a GET or HEAD come to, in the order of RFC 9110 §13.2.2.
+ * The result of the conditions in a GET or HEAD, in the order of RFC 9110 §13.2.2.
  *
  * @returns 304: the client has it; 412: it isn't what the client wants; null: neither
  */
@@ -31,17 +31,17 @@ export function toCondition(fields: RequestFields, { etag, modified }: Validator
   return toSeconds(modified) <= since ? 304 : null
 }
 
-/** In milliseconds: a date of HTTP has whole seconds. */
+/** In milliseconds: an HTTP date has whole seconds. */
 function toSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1_000) * 1_000
 }
 
-/** NaN, to which no comparison applies, for what is no date. */
+/** NaN, for which every comparison is false, if it isn't a date. */
 function toTime(field: Field): number {
   return field === undefined ? Number.NaN : Date.parse(String(field))
 }
 
-/** @param isWeak a weak tag stands for the same one that is strong (RFC 9110 §8.8.3.2) */
+/** @param isWeak whether a weak tag matches the same strong one (RFC 9110 §8.8.3.2) */
 function isListed(field: string | string[], etag: string, isWeak: boolean): boolean {
   return String(field)
     .split(',')
@@ -49,7 +49,7 @@ function isListed(field: string | string[], etag: string, isWeak: boolean): bool
     .some((tag) => tag === '*' || tag === etag)
 }
 
-/** Part of a body: `end` is the first byte behind it. */
+/** Part of a body: `end` is the first byte after it. */
 export interface Range {
   readonly start: number
   readonly end: number
@@ -62,17 +62,17 @@ export interface Range {
  */
 export function toPart(fields: RequestFields, validators: Validators, size: number): Range | 'none' | null {
   const ifRange = fields['if-range']
-  // RFC 9110 §13.1.5: the very entity tag, which a weak one never is, or the very date.
+  // RFC 9110 §13.1.5: the very same entity tag, which a weak one never is, or the very same date.
   const { etag, modified } = validators
   if (ifRange !== undefined && ifRange !== etag && ifRange !== modified.toUTCString()) return null
   return toRange(fields.range, size)
 }
 
 /**
- * RFC 9110 §14.1.2: one range, or several that are one together. Of anything else all bytes are sent, which is always
+ * RFC 9110 §14.1.2: one range, or several that together are one. For anything else, all bytes are sent, which is always
  * allowed.
  *
- * @returns 'none' when there are no such bytes
+ * @returns 'none' if there are no such bytes
  */
 export function toRange(field: Field, size: number): Range | 'none' | null {
   const [, list] = /^bytes=(.*)$/i.exec(String(field ?? '')) ?? []

@@ -1,5 +1,5 @@
 /**
- * What `dodici serve` does with each request: who may ask, which route serves it, and its line of the log.
+ * What `dodici serve` does with each request: who may send it, which route serves it, and its line in the log.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export class Requests implements RequestOwner {
   readonly #log: Terminal | null
 
   /**
-   * @param files null for none but the built-in routes
+   * @param files null for only the built-in routes
    * @param log null for none
    */
   constructor(files: Files | null, log: Terminal | null) {
@@ -77,7 +77,7 @@ export class Requests implements RequestOwner {
   }
 }
 
-/** A request ends no server: neither does the response to one that failed. */
+/** A request must not end the server, and neither must the response to one that failed. */
 function refuse(exchange: Exchange, error: unknown): void {
   try {
     if (isBusy(error)) exchange.sendText(503, 'The server is out of capacity.\n', { 'retry-after': 1 })
@@ -87,7 +87,7 @@ function refuse(exchange: Exchange, error: unknown): void {
   }
 }
 
-/** Over HTTP/2 `host` may be missing, and counts less (RFC 9113 §8.3.1). */
+/** Over HTTP/2, `host` may be missing, and has less weight (RFC 9113 §8.3.1). */
 function toAuthority({ headers }: IncomingRequest): string | undefined {
   const authority = headers[':authority'] ?? headers.host
   return typeof authority === 'string' ? authority : undefined

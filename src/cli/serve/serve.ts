@@ -62,7 +62,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   })
 }
 
-/** The folder that is served, without links; null for none. */
+/** The folder to serve, with links resolved; null for none. */
 async function toRoot(positionals: readonly string[]): Promise<string | null> {
   const [folder, ...rest] = positionals
   if (rest.length > 0) throw new CliError(`takes one DIR, not ${positionals.length}`, EXIT.usage)

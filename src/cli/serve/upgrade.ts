@@ -1,5 +1,5 @@
 /**
- * The handshakes of `/ws`: extended CONNECT over HTTP/2, Upgrade over HTTP/1.1.
+ * The handshakes for `/ws`: extended CONNECT over HTTP/2, Upgrade over HTTP/1.1.
  *
  * @module
  */
@@ -11,18 +11,22 @@ import type { Duplex } from 'node:stream'
 import { isLoopbackAuthority } from '../loopback/authority.ts'
 import { echoMessages } from './websocket.ts'
 
-/** The path of the WebSocket. */
+/** The WebSocket's path. */
 const PATH = '/ws'
 
 /** RFC 6455 §1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** Answers a CONNECT over HTTP/2. @returns the status */
+/**
+ * Responds to a CONNECT over HTTP/2.
+ *
+ * @returns the status
+ */
 export function acceptConnect(request: Http2ServerRequest, response: Http2ServerResponse): number {
   const status = toConnectStatus(request)
   if (status === 200) {
     const { stream } = request
-    // An error of the stream closes it.
+    // The stream's error closes it.
     stream.on('error', () => {})
     stream.respond({ ':status': status })
     void echoMessages(stream)
@@ -36,12 +40,16 @@ export function acceptConnect(request: Http2ServerRequest, response: Http2Server
 
 function toConnectStatus({ headers, url }: Http2ServerRequest): number {
   if (!isLoopbackAuthority(headers[':authority'] ?? headers.host)) return 421
-  // Any other CONNECT asks for a proxy, or for a protocol that isn't spoken here (RFC 9220 §3).
+  // Any other CONNECT asks for a proxy, or for a protocol that isn't supported here (RFC 9220 §3).
   if (headers[':protocol'] !== 'websocket') return 501
   return url.split('?')[0] === PATH ? 200 : 404
 }
 
-/** Answers an Upgrade over HTTP/1.1. @returns the status */
+/**
+ * Responds to an Upgrade over HTTP/1.1.
+ *
+ * @returns the status
+ */
 export function acceptUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): number {
   socket.on('error', () => {})
   const {

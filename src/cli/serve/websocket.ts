@@ -1,5 +1,5 @@
 /**
- * A WebSocket that sends each message back (RFC 6455), over a stream of HTTP/2 (RFC 8441) or a socket.
+ * A WebSocket that sends each message back (RFC 6455), over an HTTP/2 stream (RFC 8441) or a socket.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream'
 
 const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
-/** From here on, opcodes are those of control frames. */
+/** From here on, opcodes belong to control frames. */
 const FIRST_CONTROL = 8
 
 const FIN = 0x80
@@ -18,20 +18,20 @@ const MASKED = 0x80
 const PROTOCOL_ERROR = 1002
 const TOO_BIG = 1009
 
-/** The longest frame that is sent back. A message may have any number of them. Bytes. */
+/** The longest frame that is sent back, in bytes. A message may have any number of them. */
 export const MAX_FRAME_SIZE = 16 * 1024 * 1024
 
 /** RFC 6455 §5.5: the longest control frame. */
 const MAX_CONTROL_SIZE = 125
 
-/** One frame of a client. */
+/** One of a client's frames. */
 interface Frame {
   /** FIN, and the opcode. */
   readonly first: number
   readonly payload: Buffer
 }
 
-/** Why a WebSocket is closed: the status code of a Close frame. */
+/** Why a WebSocket is closed: a Close frame's status code. */
 class Failure extends Error {
   readonly code: number
 
@@ -41,7 +41,7 @@ class Failure extends Error {
   }
 }
 
-/** Sends frames back until the client closes the WebSocket, breaks the rules, or leaves. */
+/** Sends frames back until the client closes the WebSocket, violates the rules, or leaves. */
 export async function echoMessages(duplex: Duplex): Promise<void> {
   try {
     for await (const frame of readFrames(duplex)) {
@@ -52,13 +52,13 @@ export async function echoMessages(duplex: Duplex): Promise<void> {
       if (opcode === OPCODE.close) break
     }
   } catch (error) {
-    // Else the client has left.
+    // Otherwise the client has left.
     if (error instanceof Failure) await write(duplex, toCloseFrame(error))
   }
   duplex.end()
 }
 
-/** The frames of a client, unmasked. What a fragment means is left to the client, which gets it back. */
+/** A client's frames, unmasked. The meaning of a fragment is left to the client, which gets it back. */
 async function* readFrames(duplex: Duplex): AsyncGenerator<Frame> {
   const input = new Input(duplex)
   for (;;) {
@@ -78,7 +78,7 @@ async function* readFrames(duplex: Duplex): AsyncGenerator<Frame> {
   }
 }
 
-/** RFC 6455 §5.2: 126 and 127 say that the size follows, in two bytes or in eight. */
+/** RFC 6455 §5.2: 126 and 127 mean that the size follows, in two or eight bytes. */
 async function readSize(input: Input, short: number): Promise<number> {
   if (short < 126) return short
   const bytes = await input.take(short === 126 ? 2 : 8)
@@ -89,7 +89,7 @@ async function readSize(input: Input, short: number): Promise<number> {
 function checkHead(first: number, second: number, size: number): void {
   const opcode = first & 0x0f
   const isKnown = Object.values(OPCODE).some((known) => known === opcode)
-  // No extension was agreed on, and clients mask what they send (§5.1).
+  // No extension was negotiated, and clients mask what they send (§5.1).
   if ((first & 0x70) !== 0 || !isKnown) throw new Failure(PROTOCOL_ERROR, 'unknown frame')
   if ((second & MASKED) === 0) throw new Failure(PROTOCOL_ERROR, 'not masked')
   const isWhole = (first & FIN) !== 0 && size <= MAX_CONTROL_SIZE
@@ -135,7 +135,7 @@ class Input {
     this.#source = duplex[Symbol.asyncIterator]()
   }
 
-  /** Null when the source ends before. The bytes are the caller's. */
+  /** Null if the source ends before that. The bytes belong to the caller. */
   async take(size: number): Promise<Buffer | null> {
     while (this.#length < size) {
       const { value, done } = await this.#source.next()

@@ -48,7 +48,8 @@ export default [
     entry,
     format: ['cjs'],
     // The declarations of all other entries are written by hand: they name packages that each consumer has of its own.
-    dts: { entry: { index: 'src/index.ts' } },
+    // Without anything `@internal`, such as a constructor's overload that only an Agent calls: editors would show it.
+    dts: { entry: { index: 'src/index.ts' }, compilerOptions: { stripInternal: true } },
     onSuccess: finishEntries,
   },
   // `index.js` says only where each name comes from, so that a bundler takes what a program uses.

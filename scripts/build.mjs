@@ -36,6 +36,30 @@ function listFiles(path) {
   return entries.flatMap((entry) => listFiles(`${path}/${entry}`))
 }
 
+/**
+ * Copies each error class's comment to the alias that the declarations' bundler creates for it in the namespace `errors`: an editor shows the alias.
+ * This has to wait for tsup's end, because `onSuccess` runs while the declarations are being built.
+ */
+function describeErrors() {
+  const path = join(root, 'dist/index.d.cts')
+  const text = readFileSync(path, 'utf8')
+  const described = text
+    .replaceAll(/^type errorClasses_\w+ = (\w+);$/gm, (alias, name) => `${toComment(text, name)}\n${alias}`)
+    .replace(
+      /^declare namespace errorClasses /m,
+      "/** Dodici's error classes, and those that only undici throws. */\n$&",
+    )
+  writeFileSync(path, described)
+}
+
+/** The comment above a class. @param {string} text @param {string} name */
+function toComment(text, name) {
+  const start = text.search(new RegExp(`^declare (abstract )?class ${name}\\b`, 'm'))
+  const before = text.slice(0, start).trimEnd()
+  if (start === -1 || !before.endsWith('*/')) throw new Error(`The class ${name} has no comment`)
+  return before.slice(before.lastIndexOf('/**'))
+}
+
 /** @param {string} inputs */
 const toRecord = (inputs) => `${inputs} ${toHash(['dist'])}\n`
 
@@ -44,6 +68,7 @@ function build(inputs, args) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   const { status } = spawnSync(process.execPath, [TSUP, ...args], { cwd: root, stdio: 'inherit' })
   if (status !== 0) return status ?? 1
+  describeErrors()
   mkdirSync(join(root, '.cache'), { recursive: true })
   writeFileSync(RECORD, toRecord(inputs))
   return 0

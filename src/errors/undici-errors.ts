@@ -108,7 +108,7 @@ export class ResponseError extends UndiciError {
 }
 brand(ResponseError, 'ResponseError', 'UND_ERR_RESPONSE')
 
-/** undici 6: `throwOnError` has turned a status of 400 or more into an error. */
+/** With undici 6, `throwOnError` has turned a status of 400 or more into an error. */
 export class ResponseStatusCodeError extends UndiciError {
   declare readonly code: 'UND_ERR_RESPONSE_STATUS_CODE'
 
@@ -156,7 +156,7 @@ export class MessageSizeExceededError extends UndiciError {
 }
 brand(MessageSizeExceededError, 'MessageSizeExceededError', 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED')
 
-/** undici's HTTP/1.1 parser has refused a message. */
+/** The HTTP/1.1 parser in undici has refused a message. */
 export class HTTPParserError extends Error {
   /** `HPE_` and the parser's code; undefined if there is none. */
   readonly code: string | undefined
@@ -172,7 +172,7 @@ export class HTTPParserError extends Error {
 name(HTTPParserError, 'HTTPParserError', undefined)
 markBy(HTTPParserError, 'UND_ERR_HTTP_PARSER')
 
-/** undici's HTTP/1.1 parser needs WebAssembly. */
+/** The HTTP/1.1 parser in undici needs WebAssembly. */
 export class WebAssemblyNotSupportedError extends Error {
   /** The error's code. */
   readonly code = 'ERR_WEBASSEMBLY_NOT_SUPPORTED'

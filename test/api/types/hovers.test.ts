@@ -24,14 +24,6 @@ const { exports, members } = readHovers(ENTRIES)
 const MAX_LINES = 18
 const COLUMNS = 100
 
-/** Names that show nothing themselves, and why. */
-const SILENT: ReadonlyMap<string, string> = new Map([
-  ['errors', 'a namespace is a file, which TypeScript shows nothing of'],
-])
-
-/** The bundler of the declarations makes aliases of the error classes, without their comments. */
-const ALIASES = 'errorClasses'
-
 /** Interfaces with optional members that no caller sets, and why. */
 const NOT_OPTIONS: ReadonlyMap<string, string> = new Map([
   ['DispatchHandler', 'callbacks: one that is missing is not called'],
@@ -130,7 +122,7 @@ describe('the hover of an export', () => {
     expect(new Set(exports.map(({ entry }) => entry))).toEqual(new Set(ENTRIES))
   })
 
-  it.each(toCases(exports.filter(({ name }) => !SILENT.has(name))))('is a text: %s', (_, hover) => {
+  it.each(toCases(exports))('is a text: %s', (_, hover) => {
     expect(checkText(hover)).toEqual([])
   })
 
@@ -145,10 +137,12 @@ describe('the hover of an export', () => {
 })
 
 describe('the hover of a member', () => {
-  it.each(
-    toCases(members.filter(({ owner }) => owner !== ALIASES && !SILENT.has(owner))),
-  )('is a text: %s', (_, hover) => {
+  it.each(toCases(members))('is a text: %s', (_, hover) => {
     expect(checkText(hover)).toEqual([])
+  })
+
+  it('is never one of an internal member', () => {
+    expect(readFileSync(`${root}dist/index.d.cts`, 'utf8')).not.toContain('@internal')
   })
 
   it.each(['Client', 'Pool', 'Agent'])('has an example over `new %s()`', (name) => {

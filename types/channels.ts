@@ -104,7 +104,7 @@ export interface DodiciChannels {
     readonly first: string
     /** The name of the second upstream. */
     readonly second: string
-    /** How long the first has taken so far. Milliseconds. */
+    /** How long the first has taken so far, in milliseconds. */
     readonly after: number
   }
   /** A connection attempt is about to start. */
@@ -130,7 +130,7 @@ export interface DodiciChannels {
   'dodici:session:late': SessionMessage
   /** The ACK of a PING has arrived. */
   'dodici:session:ping': SessionMessage & {
-    /** The round-trip time. Milliseconds. */
+    /** The round-trip time, in milliseconds. */
     readonly rtt: number
   }
   /** An upload has to wait for the server to read. */

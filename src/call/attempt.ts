@@ -1,5 +1,5 @@
 /**
- * One attempt of a call, as the call sees it.
+ * One attempt at a call, as the call sees it.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface Carrier {
   readonly transport: TransportInfo | null
 }
 
-/** One attempt of a call: on one stream, or through the fallback for requests that HTTP/2 can't serve. */
+/** One attempt at a call: on one stream, or through the fallback for requests that HTTP/2 can't serve. */
 export interface Attempt {
   /** Stops reading. The stream window limits what the peer may still send. */
   pause(): void
@@ -33,7 +33,7 @@ export interface Attempt {
   /**
    * Sends a different priority (RFC 9218 §7.1). If there is no frame for that, later attempts still use it.
    *
-   * @param value of the `priority` field
+   * @param value the `priority` field's value
    */
   reprioritize(value: string): void
   /** The connection accepts no more calls from now on. */

@@ -56,7 +56,7 @@ export class CallClock implements Timed {
   readonly #deadlines: Deadlines
   readonly #listener: LateListener
   #phase: Phase = 'idle'
-  // Null, not Infinity: V8 allocates a box of its own for each field that has only ever held a fraction or Infinity.
+  // Null, not Infinity: V8 allocates a separate box for each field that has only ever held a fraction or Infinity.
   #phaseAt: number | null = null
   #continueAt: number | null = null
   #uploadAt: number | null = null
@@ -178,7 +178,7 @@ export class CallClock implements Timed {
   onDeadline(): void {
     const now = this.#deadlines.now()
     const lateness = this.#toLateness(now)
-    // The other limits go on: the call may outlive this one, as it does when a server never sends 100.
+    // The other limits continue: the call may outlive this one, as it does if a server never sends 100.
     this.#arm(now)
     if (lateness !== null) this.#listener.onLate(lateness)
   }

@@ -14,7 +14,7 @@
  * - `created`: the handler is getting its controller
  * - `queued`: no stream
  * - `running`: a stream is open, no final response yet
- * - `receiving`: the header section of the response was passed to the handler
- * - `settled`: the handler has heard of the end; it hears nothing more
+ * - `receiving`: the response's header section was passed to the handler
+ * - `settled`: the handler has been told the end, and is told nothing more
  */
 export type CallState = 'created' | 'queued' | 'running' | 'receiving' | 'settled'

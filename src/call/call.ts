@@ -197,7 +197,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     if (this.#state !== 'queued') return null
     this.#attempt = attempt
     this.#move('running')
-    request.trace?.announce() // Its subscribers may end the call.
+    request.trace?.announce() // The channels' subscribers may end the call.
     if (this.state !== 'running') return null
     try {
       const wire = this.#makeBody()
@@ -253,7 +253,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
   }
 
-  /** The whole request was sent. Unless `isSent`, the peer wants no more of it. */
+  /** The whole request was sent. Unless `isSent`, the peer doesn't want the rest of it. */
   uploaded(isSent = true): void {
     if (this.#attempt === null) return
     this.#clock.uploaded()
@@ -381,7 +381,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     } catch (thrown) {
       this.#report(toError(thrown))
     }
-    // Behind the response: the code of the source, which runs now, may take its time.
+    // After the response, because the source's code, which runs now, may take its time.
     this.#stopBody()
   }
 
@@ -415,7 +415,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
   #moveOn(): void {
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.failures.wasMisdirected || attempt === null) return
-    // First: the call gets another connection then, as any call would (RFC 9110 §15.5.20).
+    // This comes first, so that the call gets another connection, as any call would (RFC 9110 §15.5.20).
     attempt.closeConnection()
     // The room that a waiting call gets meanwhile leads to the caller's code, which may end this one.
     if (this.#attempt !== attempt) return
@@ -433,7 +433,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     this.#move('queued')
     this.#clock.queue()
     this.#owner.onReplay(this)
-    // Last: destroying a source runs the caller's code, which may end the call.
+    // This comes last: destroying a source runs the caller's code, which may end the call.
     this.#destroyBody(null)
   }
 

@@ -35,6 +35,6 @@ export function toLateError(
     return new QueueTimeoutError(
       `No stream within headersTimeout (${limits.headersTimeout} ms), and queueTimeout is not set`,
     )
-  // The limit is null for a request without a connectTimeout of its own, which can't exceed it.
+  // The limit is null for a request without its own connectTimeout, which can't exceed it.
   return toLimitError(name, limits[name] ?? 0, FOUND[lateness])
 }

@@ -21,16 +21,16 @@ export function toMisdirectedHandler(
   handler: DispatchHandler,
   { body, contentLength }: Request,
 ): DispatchHandler {
-  // Of fetch's bodies it is those of which fetch has the source: it knows the length of these alone.
+  // The only fetch bodies with a known length are those whose source fetch itself has.
   const isOfFetch = contentLength !== null && body.kind === 'stream' && body.fromIterable
   return isOfFetch ? new BufferedMisdirectedResponse(handler) : handler
 }
 
 /**
- * Holds a 421 back from fetch, which sends its request again by itself as soon as it sees the header section, and
- * drops its connection first. A response that is complete by then is over; any other would end in an error, and take
- * the body of the second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over,
- * abort() can't end it any more.
+ * Holds a 421 back from fetch, which itself sends its request again as soon as it sees the header section, and drops
+ * its connection first. A response that is complete by then is over; any other would end in an error, and take the body
+ * of the second request with it (undici 6 and 7 do that over their own dispatchers, too). Once it is over, abort()
+ * can't end it any more.
  */
 class BufferedMisdirectedResponse extends ForwardingHandler {
   /** Null once it was passed on. */

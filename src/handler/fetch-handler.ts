@@ -59,7 +59,7 @@ export class FetchHandler extends ForwardingHandler {
   }
 
   override onResponseError(controller: DispatchController, error: Error): void {
-    // An abort of fetch's own is told at once: after a 421, fetch may send its request again behind it.
+    // Fetch's own abort is reported at once: after a 421, fetch may send its request again right afterwards.
     if (controller.aborted) super.onResponseError(controller, error)
     else if (this.#upload?.isAsked === true) this.#upload.onAnswer(() => this.#tell(controller, error))
     else this.#tell(controller, error)

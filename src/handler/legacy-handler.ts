@@ -66,7 +66,7 @@ class LegacyHandler implements DispatchHandler {
   ): void {
     const raw = toRawBuffers(toRaw(controller.rawHeaders, headers))
     const mayGoOn = this.#handler.onHeaders?.(statusCode, raw, () => controller.resume(), statusMessage)
-    // For an informational response undici 7's fetch returns false, although there is no body to hold back.
+    // For an informational response, undici 7's fetch returns false, although there is no body to hold back.
     if (mayGoOn === false && statusCode >= 200) controller.pause()
   }
 
@@ -89,7 +89,7 @@ class LegacyHandler implements DispatchHandler {
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
-    // undici 7's fetch has this method of our shape as well: it supports tunnels over HTTP/2.
+    // undici 7's fetch has this method of our shape, too: it supports tunnels over HTTP/2.
     if (this.#handler.onRequestUpgrade !== undefined) {
       this.#handler.onRequestUpgrade(controller, statusCode, headers, socket)
       return

@@ -78,7 +78,7 @@ class TracedHandler extends ForwardingHandler {
     statusMessage: string,
   ): void {
     if (statusCode >= 200) this.#publishHeaders(controller, statusCode)
-    // A subscriber may have ended the call: then the handler has heard of that.
+    // A subscriber may have ended the call: then the handler has been told.
     if (controller.aborted) return
     super.onResponseStart(controller, statusCode, headers, statusMessage)
   }

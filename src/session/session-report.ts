@@ -177,7 +177,7 @@ export class SessionReport {
 /** How many bytes of a GOAWAY's debug data are logged. */
 const MAX_DEBUG_DATA = 200
 
-/** Whom a socket is connected to, and how. A caller's Duplex has no addresses. */
+/** What a socket is connected to, and how. A caller's Duplex has no addresses. */
 function toSocketText(socket: Transport): string {
   const { remoteAddress, remotePort } = socket as Partial<Socket>
   const peer = remoteAddress === undefined ? 'a stream' : `${remoteAddress} port ${remotePort}`

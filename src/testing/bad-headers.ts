@@ -47,7 +47,7 @@ export type BadHeaders = Malformed | Undecodable
 const OK: Field = [':status', '200']
 const STATUS_200 = Buffer.of(0x88)
 
-/** A malformed message (RFC 9113 §8.1.1): an error of the stream. */
+/** A malformed message (RFC 9113 §8.1.1): a stream error. */
 const malformed: Readonly<Record<Malformed, readonly Field[]>> = {
   'no :status': [['x', '1']],
   ':status twice': [OK, OK],
@@ -74,30 +74,30 @@ function toHuffman(...octets: readonly number[]): Buffer {
   return Buffer.concat([STATUS_200, Buffer.of(0), toText('x'), Buffer.of(0x80 | octets.length, ...octets)])
 }
 
-/** Whole header blocks that can't be decoded (RFC 7541): an error of the connection, COMPRESSION_ERROR. */
+/** Whole header blocks that can't be decoded (RFC 7541): a connection error, COMPRESSION_ERROR. */
 const undecodable: Readonly<Record<Undecodable, Buffer>> = {
   'HPACK: index 0': Buffer.of(0x88, 0x80),
   'HPACK: an index beyond the tables': Buffer.of(0x88, 0xff, 0x80, 0x01),
   'HPACK: an integer without an end': Buffer.concat([STATUS_200, Buffer.alloc(17, 0xff)]),
   'HPACK: a string that is cut off': Buffer.of(0x88, 0x00, 0x05, 0x78),
   'HPACK: EOS in a string': toHuffman(0xff, 0xff, 0xff, 0xff),
-  // `0` has five bits.
+  // `0` takes five bits.
   'HPACK: padding of zeros': toHuffman(0x00),
-  // `&` has eight.
+  // `&` takes eight.
   'HPACK: padding of eight bits': toHuffman(0xf8, 0xff),
-  // 2^24: more than any client has allowed. It stands ahead of all fields, where such a size may stand.
+  // 2^24: more than any client has allowed. It precedes all fields, where such a size is allowed.
   'HPACK: a table above the limit': Buffer.of(0x3f, 0xe1, 0xff, 0xff, 0x07, 0x88),
   'HPACK: a table size behind a field': Buffer.of(0x88, 0x20),
 }
 
-/** The frames of each, for a stream. All but the undecodable ones end it; after the 101, a 200 ends it. */
+/** The frames of each, for a stream. All except the undecodable ones end it; after the 101, a 200 ends it. */
 export const BAD_HEADERS: Readonly<Record<BadHeaders, (streamId: number) => Buffer>> = {
   ...mapValues(
     malformed,
     (fields) => (streamId: number) => frames.headers(streamId, fields, Flag.END_STREAM),
   ),
   ...mapValues(undecodable, (block) => (streamId: number) => toBlock(streamId, block)),
-  // With END_STREAM, it would be wrong as any informational response is.
+  // With END_STREAM, it would be as wrong as any informational response.
   '101 Switching Protocols': (streamId) =>
     Buffer.concat([
       frames.headers(streamId, malformed['101 Switching Protocols']),

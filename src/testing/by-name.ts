@@ -1,10 +1,10 @@
 /**
- * What a script names by a string.
+ * Looks up what a script names with a string.
  *
  * @module
  */
 
-/** @throws TypeError for a name that isn't there, with those that are */
+/** @throws TypeError for an unknown name, with the known ones */
 export function byName<Name extends string, Value>(
   what: string,
   all: Readonly<Record<Name, Value>>,
@@ -17,9 +17,9 @@ export function byName<Name extends string, Value>(
 }
 
 /**
- * Checks the names of an object of options. An instance of a class may have whatever else it needs.
+ * Checks the names in an options object. An instance of a class may have any others.
  *
- * @throws TypeError for a name that isn't known, with those that are
+ * @throws TypeError for an unknown name, with the known ones
  */
 export function checkNames(what: string, given: object, known: readonly string[]): void {
   if (Object.getPrototypeOf(given) !== Object.prototype) return

@@ -1,5 +1,5 @@
 /**
- * What a connection of a fault server tells it.
+ * What a connection reports to its fault server.
  *
  * @module
  */
@@ -7,21 +7,21 @@
 import type { FaultStream } from './fault-stream.ts'
 import type { RecordedFrame } from './records.ts'
 
-/** What a connection needs of its server. */
+/** What a connection needs from its server. */
 export interface ConnectionOwner<Connection> {
-  /** The place of a new request among all of the server's. */
+  /** A new request's place among all of the server's requests. */
   place(method: string, path: string): { readonly index: number; readonly count: number }
-  /** Runs a part of a script; an error of it is kept for whoever awaits. */
+  /** Runs a part of a script. Its error is kept for the next wait. */
   run(part: () => unknown): void
-  /** A request's header section has come; no script has run. */
+  /** A request's header section has arrived; no script has run. */
   onOpen(stream: FaultStream): void
   onRequest(stream: FaultStream, connection: Connection): void
   onComplete(stream: FaultStream, connection: Connection): void
-  /** It won't be whole any more. */
+  /** The request won't be completed any more. */
   onGone(stream: FaultStream): void
   onFrame(frame: RecordedFrame): void
-  /** The client has broken HTTP/2, or doesn't speak it. */
+  /** The client has violated HTTP/2, or doesn't speak it. */
   onProblem(problem: string): void
-  /** Something that somebody may wait for has come. */
+  /** Something has arrived that a wait may be for. */
   onChange(): void
 }

@@ -1,18 +1,18 @@
 /**
- * Waits that end with what they belong to.
+ * Waits that end together with what they belong to.
  *
  * @module
  */
 
-// Those of the process, also where a test replaces the global ones by fake timers.
+// The process's own, even if a test replaces the global ones with fake timers.
 const { setTimeout, clearTimeout } = globalThis
 
-/** The waits of a connection, or of a socket. */
+/** The waits of a connection or a socket. */
 export class Delays {
   readonly #settles = new Set<(hasPassed: boolean) => void>()
   #hasEnded = false
 
-  /** @returns false where all has ended before */
+  /** @returns false if everything ended before */
   wait(milliseconds: number): Promise<boolean> {
     if (this.#hasEnded) return Promise.resolve(false)
     return new Promise((resolve) => {
@@ -26,7 +26,7 @@ export class Delays {
     })
   }
 
-  /** Ends all waits, and those to come. */
+  /** Ends all waits, and those that follow. */
   end(): void {
     this.#hasEnded = true
     for (const settle of [...this.#settles]) settle(false)

@@ -3,13 +3,13 @@
 import { Duplex } from 'node:stream'
 
 /**
- * One end of it. What is written to one end is read from the other, in the same pieces and in a later turn of the event
- * loop, as over a network: node:http2 of Node 20 aborts the process when data comes from within its own write. A write
- * is done when the other end asks for more. Its halves end each by itself.
+ * One end of the connection. What is written to one end is read from the other, in the same pieces and in a later turn
+ * of the event loop, as over a network: Node 20's node:http2 aborts the process if data arrives during its own write. A
+ * write is done when the other end asks for more. Each half ends separately.
  */
 export class PairedDuplex extends Duplex {
   #other: PairedDuplex = this
-  /** Calls back the write that the other end waits with. */
+  /** Calls back for the write that the other end waits with. */
   #onTaken: (() => void) | null = null
 
   static toPair(): [PairedDuplex, PairedDuplex] {
@@ -19,7 +19,7 @@ export class PairedDuplex extends Duplex {
     return [near, far]
   }
 
-  /** As a TCP RST: the other end fails with ECONNRESET. */
+  /** Like a TCP RST: the other end fails with ECONNRESET. */
   resetAndDestroy(): void {
     const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
     this.#other.destroy(error)
@@ -51,9 +51,9 @@ export class PairedDuplex extends Duplex {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     const other = this.#other
-    // What was written to this end is lost, as in the buffers of a socket.
+    // What was written to this end is lost, as in a socket's buffers.
     this._read()
-    // And what it has written itself, if the other end hasn't asked for more: nobody waits for that any more.
+    // So is what it has written itself, if the other end hasn't asked for more: nothing waits for that any more.
     other._read()
     setImmediate(() => other.#deliver(null))
     callback(error)

@@ -156,7 +156,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     const tableSize = toEntries(settings).findLast(([id]) => id === Setting.HEADER_TABLE_SIZE)?.[1]
     return new Promise((resolve) => {
       this.announce(settings, (isAcknowledged) => {
-        // From here on a block may not use more (RFC 7541 §4.2).
+        // From here on, a block may not use more (RFC 7541 §4.2).
         if (tableSize !== undefined) this.hpack.allow(tableSize)
         resolve(isAcknowledged)
       })
@@ -195,7 +195,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
   }
 
   override goAway(init: GoAwayInit = {}): void {
-    // RFC 9113 §6.8: what an earlier one has named doesn't grow.
+    // RFC 9113 §6.8: the id that an earlier GOAWAY has named must not grow.
     const { lastStreamId = Math.min(this.newestStreamId, this.lastTaken) } = init
     super.goAway({ ...init, lastStreamId })
     this.lastTaken = lastStreamId
@@ -285,7 +285,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
 
   #endIfDone(): void {
     if (!this.#closesWhenDone || [...this.#open].some(({ id }) => id <= this.lastTaken)) return
-    // The end of the last response is yet to be written.
+    // The end of the last response hasn't been written yet.
     queueMicrotask(() => this.end())
   }
 

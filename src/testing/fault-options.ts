@@ -74,7 +74,7 @@ export function checkOptions(options: FaultServerOptions): void {
   if (h2c === hasCertificate) throw new TypeError(NEEDED)
 }
 
-/** The options for TLS. */
+/** The TLS options. */
 export function toTlsOptions(options: FaultServerOptions): TlsOptions {
   const { h2c, host, port, settings, timeout, expectsAllRules, http1 = null, ...tls } = options
   return { ALPNProtocols: http1 === null ? ['h2'] : ['h2', 'http/1.1'], ...tls }

@@ -1,5 +1,5 @@
 /**
- * What a response is made of.
+ * What a response consists of.
  *
  * @module
  */

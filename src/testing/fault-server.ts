@@ -378,7 +378,7 @@ export class FaultServer {
 
   /** A request's header section has arrived: finds its rule. */
   #onRequest(stream: FaultStream, connection: FaultConnection): void {
-    // GOAWAY has said that nothing is done about it.
+    // GOAWAY has said that it won't be processed.
     if (stream.id > connection.lastTaken || stream.isReset) return
     const isFor = ({ matches, runs, times }: RequestRule): boolean =>
       runs < times && this.#isFor(matches, stream)

@@ -44,7 +44,7 @@ export class FaultSocket {
   /** Sends these bytes instead of what the protocol expects. The connection stays open. */
   send(content: string | Uint8Array): void {
     this.#isTaken = true
-    // The client's part is read, so that its end is seen.
+    // The client's data is read, so that its end is noticed.
     this.socket.resume()
     this.socket.write(content)
   }

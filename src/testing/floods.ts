@@ -1,5 +1,5 @@
 /**
- * Frames that a hostile server sends over and over, by name.
+ * Frames that a hostile server sends repeatedly, by name.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { toStreamId } from './stream-ids.ts'
 
 const { frame } = frames
 const FRAME_SIZE = 16_384
-/** An unknown type (RFC 9113 §5.5): a client has to ignore its frames. */
+/** An unknown type (RFC 9113 §5.5): a client has to ignore such frames. */
 const UNKNOWN = 0xbe
 const STATUS_200 = 0x88
 /** A field with its value, from HPACK's static table. It may be repeated any number of times. */
@@ -84,7 +84,7 @@ export const FLOODS: Readonly<Record<Flood, FloodRounds>> = {
     round: (id) => frame(Type.PUSH_PROMISE, Flag.END_HEADERS, id, Buffer.of(0, 0, 0, 2, STATUS_200)),
   },
   'empty CONTINUATION': { ahead: open, round: (id) => frame(Type.CONTINUATION, 0, id), isBlock: true },
-  // `accept-encoding: gzip, deflate` over and over: each decoded field counts for 60 octets.
+  // `accept-encoding: gzip, deflate` repeatedly: each decoded field counts as 60 octets.
   CONTINUATION: {
     ahead: open,
     round: (id) => frame(Type.CONTINUATION, 0, id, Buffer.alloc(FRAME_SIZE, ACCEPT_ENCODING)),
@@ -131,7 +131,7 @@ export async function pour(
   const streamId = toStreamId(flood.round, options.streamId, newest)
   const round = flood.round(streamId)
   const rounds = Math.min(count, Math.ceil(bytes / round.length))
-  // At a rate, a write has as much as is due in some ten milliseconds.
+  // At a rate, each write contains as much as is due in some ten milliseconds.
   const atOnce = Math.max(1, Math.floor(perSecond === undefined ? WRITE / round.length : perSecond / 100))
   const pace =
     perSecond === undefined ? null : new Pace(perSecond, (milliseconds) => target.delay(milliseconds))

@@ -70,10 +70,10 @@ export class FrameConnection {
   constructor(transport: Duplex, link: Duplex = transport) {
     this.transport = transport
     this.#link = link
-    // Each write is a packet, at once.
+    // Each write is sent as a packet, at once.
     if (transport instanceof Socket) transport.setNoDelay(true)
     const parser = new FrameParser((frame) => this.receive(frame))
-    // An error of the transport closes it: that is told by its events.
+    // The transport's error closes it, which its events report.
     for (const each of new Set<Duplex>([transport, link])) each.on('error', () => {})
     link.on('data', (bytes: Buffer) => {
       this.#parse(parser, bytes)
@@ -377,7 +377,7 @@ export class FrameConnection {
   async #writePart(part: Buffer): Promise<void> {
     if (!this.#canWrite) return
     await new Promise<void>((resolve) => this.#link.write(this.#count(part), () => resolve()))
-    // A turn of the event loop that polls all sockets: the first may come before the client's has had its turn.
+    // One turn of the event loop polls all sockets, so the first may come before the client's socket has had its turn.
     await setImmediate()
     await setImmediate()
   }

@@ -1,5 +1,5 @@
 /**
- * Header blocks that no honest encoder writes (RFC 7541), and the frames that they come in.
+ * Header blocks that no honest encoder writes (RFC 7541), and the frames that carry them.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { Flag, frames, Type } from './frames.ts'
 
 const FRAME_SIZE = 16_384
 
-/** A whole header block, in as many frames as it takes. Flags are those of the first one. */
+/** A whole header block, in as many frames as it takes. The flags apply to the first one. */
 export function toBlock(streamId: number, block: Buffer, flags = 0): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < block.length || at === 0; at += FRAME_SIZE) {
@@ -20,12 +20,12 @@ export function toBlock(streamId: number, block: Buffer, flags = 0): Buffer {
   return Buffer.concat(pieces)
 }
 
-/** A literal that isn't Huffman's; `pattern` is 0x40 for one that goes into the table, 0 for one that doesn't. */
+/** A literal without Huffman coding; `pattern` is 0x40 for one that goes into the table, 0 for one that doesn't. */
 export function toLiteral(pattern: number, name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(pattern), toText(name), toText(value)])
 }
 
-/** A string literal (RFC 7541 §5.2) that isn't Huffman's. */
+/** A string literal (RFC 7541 §5.2) without Huffman coding. */
 export function toText(text: string): Buffer {
   return Buffer.concat([toLength(text.length), Buffer.from(text, 'latin1')])
 }

@@ -1,6 +1,6 @@
 /**
- * HPACK (RFC 7541): a whole decoder, and the simplest encoder. It is independent of what it checks: it shares no code
- * with the client's, or with Node's.
+ * HPACK (RFC 7541): a complete decoder, and the simplest encoder. It is independent of what it checks: it shares no
+ * code with the client's HPACK, or with Node's.
  *
  * @module
  */
@@ -27,8 +27,8 @@ const STATIC_TABLE: readonly Field[] = [
   })
 
 /**
- * The lengths of the codes of RFC 7541, appendix B: for each symbol in turn a letter, `a` for 5 bits to `z` for 30, and
- * how often it comes where that is more than once. The code is canonical: the lengths tell all of it.
+ * The code lengths in RFC 7541, appendix B: for each symbol in turn a letter, `a` for 5 bits to `z` for 30, and how
+ * often it is repeated, if it is. The code is canonical: the lengths determine all of it.
  */
 const CODE_LENGTHS =
   'isx7tzx2zx8zx9bf2hibdgf2dgdb3a3b7cdkbhfibc22dcdioijbkababab3ac2b3abcba2bc5kgjixprp2r3srs5tst2rsts4qrsrs2tr' +
@@ -36,17 +36,17 @@ const CODE_LENGTHS =
   'rs2q2rqsrs2pr3sr2sv2porsruv3w2vtuoqvw2vwtq2v2xw3ptpqrq2sr2u2t2vsvwv2w5xw5vz'
 
 const EOS = 256
-/** RFC 7541 §4.1: what an entry counts for beside its octets. */
+/** RFC 7541 §4.1: how much an entry counts in addition to its octets. */
 const ENTRY_OVERHEAD = 32
 /** SETTINGS_HEADER_TABLE_SIZE, until an endpoint sends another one. */
 const DEFAULT_TABLE_SIZE = 4_096
-/** More continuation octets than any number of a test needs. */
+/** More continuation octets than any number in a test needs. */
 const MAX_SHIFT = 28
 
 /** What a bit leads to: a symbol, or two more bits. */
 type Branch = [Branch | number, Branch | number]
 
-/** RFC 7541, appendix B: the shorter codes first, and within a length the lower symbols. */
+/** RFC 7541, appendix B: the shorter codes first, and among equally long ones the lower symbols. */
 function toTree(): Branch {
   const lengths = [...CODE_LENGTHS.matchAll(/([a-z])(\d*)/g)].flatMap(([, letter = '', count = '']) =>
     Array<number>(Number(count || 1)).fill(letter.charCodeAt(0) - 'a'.charCodeAt(0) + 5),
@@ -101,7 +101,7 @@ function fromHuffman(bytes: Buffer): string {
   return Buffer.from(out).toString('latin1')
 }
 
-/** One direction's decoder: the blocks of a connection, each whole, and in order. */
+/** The decoder for one direction: a connection's blocks, each complete, and in order. */
 export class HpackDecoder {
   /** The newest first. */
   readonly #table: Field[] = []
@@ -109,7 +109,7 @@ export class HpackDecoder {
   #at = 0
   #size = 0
   #maxSize = DEFAULT_TABLE_SIZE
-  /** What our SETTINGS_HEADER_TABLE_SIZE allows. */
+  /** The size that our SETTINGS_HEADER_TABLE_SIZE allows. */
   #allowed = DEFAULT_TABLE_SIZE
 
   /** The size that the encoder has chosen for its table (RFC 7541 §6.3), in octets. */
@@ -122,7 +122,7 @@ export class HpackDecoder {
     this.#allowed = size
   }
 
-  /** @throws Error for a block that breaks RFC 7541 */
+  /** @throws Error for a block that violates RFC 7541 */
   decode(block: Buffer): Field[] {
     this.#bytes = block
     this.#at = 0
@@ -217,7 +217,7 @@ function toLiteral(text: string): Buffer {
   return Buffer.concat([Buffer.from(toInteger(text.length, 7, 0)), Buffer.from(text, 'latin1')])
 }
 
-/** A field block of literals without indexing (RFC 7541 §6.2.2): right for any decoder, in any state. */
+/** A field block of literals without indexing (RFC 7541 §6.2.2): correct for any decoder, in any state. */
 export function encodeFields(fields: readonly Field[]): Buffer {
   return Buffer.concat(
     fields.flatMap(([name, value]) => [Buffer.from([0]), toLiteral(name), toLiteral(value)]),

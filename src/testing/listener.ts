@@ -1,5 +1,5 @@
 /**
- * Where a fault server listens: sockets, TLS, and which protocol is spoken.
+ * Where a fault server listens: sockets, TLS, and which protocol clients speak.
  *
  * @module
  */
@@ -18,15 +18,15 @@ import { PREFACE } from './frames.ts'
 import type { ConnectionLayers } from './tls-transport.ts'
 import { TlsTransport } from './tls-transport.ts'
 
-/** Who hears of sockets. */
+/** Is told about sockets. */
 export interface ListenerOwner {
-  /** Before anything was said. Settles when the listener may go on. */
+  /** A socket was accepted, and nothing was sent yet. Settles when the listener may continue. */
   onSocket(socket: FaultSocket): Promise<void> | null
   /** HTTP/2 begins. */
   onConnection(layers: ConnectionLayers): void
 }
 
-/** A listening socket, and all that it has accepted. */
+/** A listening socket, and everything that it has accepted. */
 export class Listener {
   readonly origin: string
   readonly port: number
@@ -52,9 +52,9 @@ export class Listener {
   }
 
   static async listen(options: FaultServerOptions, owner: ListenerOwner): Promise<Listener> {
-    // What is wrong with a key or a certificate is thrown here, and not at the first connection.
+    // A problem with a key or a certificate is thrown here, not at the first connection.
     if (options.h2c !== true) createSecureContext(toTlsOptions(options))
-    // A socket that only the client has closed is a case of its own.
+    // A socket that only the client has closed is a case to test.
     const server = createServer({ allowHalfOpen: true })
     server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
     await once(server, 'listening')
@@ -72,7 +72,7 @@ export class Listener {
   #onSocket(socket: Socket): void {
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
-    // An error of the socket closes it.
+    // The socket's error closes it.
     socket.on('error', () => {})
     const accepted = new FaultSocket(this.#count++, socket)
     const decided = this.#owner.onSocket(accepted)
@@ -97,7 +97,7 @@ export class Listener {
     const transport = new TlsTransport(socket)
     const giveUp = (): void => void socket.end()
     socket.once('end', giveUp)
-    // A server of its own, so that its link is known to be this transport's. It doesn't listen.
+    // A separate server, so that its link is known to belong to this transport. It doesn't listen.
     const server = createTlsServer(toTlsOptions(this.#options), (link: TLSSocket) => {
       socket.off('end', giveUp)
       link.on('error', () => {})
@@ -107,7 +107,7 @@ export class Listener {
     server.emit('connection', transport)
   }
 
-  /** HTTP/1.1 has another beginning than the preface of HTTP/2. */
+  /** HTTP/1.1 begins with something other than HTTP/2's preface. */
   #distinguish(socket: Socket, http1: Http1Server): void {
     let seen = Buffer.alloc(0)
     const giveUp = (): void => void socket.end()

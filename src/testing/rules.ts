@@ -66,7 +66,7 @@ function toLiteral(match: unknown): string {
   return typeof match === 'string' ? `'${match}'` : String(match)
 }
 
-/** What all subjects have. */
+/** What all subjects have in common. */
 interface Indexed {
   readonly index: number
 }
@@ -89,7 +89,7 @@ export function toPredicate<Subject extends Indexed>(match: Match<Subject>): (su
 export function toRequestPredicate<Request extends MatchedRequest>(
   match: Match<Request> | string | RegExp,
 ): (request: Request) => boolean {
-  // `test()` of a pattern with the flag g or y would go on from its last match.
+  // With the flag g or y, a pattern's `test()` would continue after its last match.
   if (match instanceof RegExp) return ({ method, path }) => `${method} ${path}`.search(match) !== -1
   if (typeof match !== 'string' || match === '*') return toPredicate(match)
   const [, wanted, target = ''] = /^(?:([A-Z]+) )?(\/.*|\*)$/.exec(match) ?? []

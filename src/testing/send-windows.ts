@@ -8,16 +8,16 @@ import type { Frame } from './frames.ts'
 import { Flag, frames, Setting, Type, toSettings } from './frames.ts'
 
 const DEFAULT_WINDOW = 65_535
-/** What any client takes (RFC 9113 §6.5.2). */
+/** The frame size that any client accepts (RFC 9113 §6.5.2). */
 const MAX_FRAME_SIZE = 16_384
 const NO_ERROR = 0
 
-/** A part of a response's body. */
+/** A part of a response body. */
 export interface Outgoing {
   readonly content: Buffer
-  /** What ends the stream: END_STREAM on the last DATA frame, frames behind it, or nothing yet. */
+  /** What ends the stream: END_STREAM on the last DATA frame, frames after it, or nothing yet. */
   readonly end: 'data' | Buffer | null
-  /** Called ahead of the last write. */
+  /** Called before the last write. */
   onLast(): void
   /** All of it was written, or never will be. */
   onGone(): void
@@ -28,12 +28,9 @@ interface SendWindow {
   readonly queue: Outgoing[]
 }
 
-/** Writes the bodies of a connection's responses as far as the client's windows allow; what doesn't fit waits. */
+/** Writes the bodies of a connection's responses, as far as the client's windows allow; the rest waits. */
 export class SendWindows {
-  /**
-   * Whether a body that uses up a window by its last octet ends by RST_STREAM(NO_ERROR), as with a server of
-   * Node's.
-   */
+  /** Whether a body whose last octet uses up a window ends with RST_STREAM(NO_ERROR), as Node's server does it. */
   endsByReset = false
   readonly #write: (...pieces: readonly Buffer[]) => void
   readonly #streams = new Map<number, SendWindow>()
@@ -50,7 +47,7 @@ export class SendWindows {
     this.#streams.set(streamId, { left: this.#initial, queue: [] })
   }
 
-  /** Nothing more is sent on it. */
+  /** Nothing more is sent on the stream. */
   close(streamId: number): void {
     const window = this.#streams.get(streamId)
     this.#streams.delete(streamId)
@@ -72,7 +69,7 @@ export class SendWindows {
     if (window.queue.length === 1) this.#flush(streamId, window)
   }
 
-  /** What the client says of its windows. */
+  /** Applies what a frame says about the client's windows. */
   receive(frame: Frame): void {
     if (frame.type === Type.WINDOW_UPDATE) this.#grant(frame)
     else if (frame.type === Type.SETTINGS && (frame.flags & Flag.ACK) === 0) this.#resize(frame)
@@ -108,7 +105,7 @@ export class SendWindows {
     }
   }
 
-  /** @returns what doesn't fit; null: nothing */
+  /** @returns what doesn't fit; null if everything does */
   #sendPart(streamId: number, window: SendWindow, { content, end, onLast }: Outgoing): Buffer | null {
     const size = Math.max(0, Math.min(content.length, window.left, this.#left))
     const isLast = size === content.length
@@ -127,7 +124,7 @@ export class SendWindows {
   }
 }
 
-/** DATA frames as large as any client takes. Flags are those of the last one. */
+/** DATA frames as large as any client accepts. The flags apply to the last one. */
 function toDataFrames(streamId: number, content: Buffer, flags: number): Buffer[] {
   if (content.length === 0) return flags === 0 ? [] : [frames.data(streamId, '', flags)]
   const pieces: Buffer[] = []

@@ -5,10 +5,10 @@
  */
 
 /**
- * The stream that frames name: the newest, unless a script says otherwise.
+ * The stream that frames name: the newest one, unless a script names another.
  *
  * @param what has a parameter if it names a stream
- * @throws Error where there is none yet: on stream 0, most frames would be wrong in another way
+ * @throws Error if there is no stream yet: on stream 0, most frames would be wrong in another way
  */
 export function toStreamId(
   what: (streamId: number) => Buffer,

@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
-/** The type, the version and the length of a record (RFC 8446 §5.1), and 32 octets that no key fits. */
+/** A record's type, version and length (RFC 8446 §5.1), and 32 octets that no key decrypts. */
 const GARBAGE = Buffer.from([0x17, 3, 3, 0, 32, ...Array<number>(32).fill(0xdd)])
 const ALERT = [0x15, 3, 3, 0, 2]
 const FATAL = 2
@@ -59,7 +59,7 @@ export class TlsTransport extends Duplex {
     })
     socket.on('end', () => this.push(null))
     socket.on('close', () => this.destroy())
-    // An error of the socket closes it.
+    // The socket's error closes it.
     this.on('error', () => {})
   }
 

@@ -1,23 +1,23 @@
 /**
- * Those who wait for something of a server to come.
+ * Waits until something happens at a server.
  *
  * @module
  */
 
-// Those of the process, also where a test replaces the global ones by fake timers.
+// The process's own, even if a test replaces the global ones with fake timers.
 const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
 
-/** Milliseconds. A condition may be about something that no server hears of. */
+/** In milliseconds. A condition may depend on something that the server doesn't notice. */
 const LOOK = 10
 
 interface Waiter {
-  /** @returns whether it has been told */
+  /** @returns whether the wait has ended */
   tell(): boolean
   /** Nothing more will come. */
   fail(error: Error): void
 }
 
-/** Who waits, and for what. */
+/** All waits, and their conditions. */
 export class Waiters {
   #list: Waiter[] = []
   #end: Error | null = null
@@ -56,24 +56,24 @@ export class Waiters {
       if (this.#end === null) this.#keep([...this.#list, waiter])
       else fail(this.#end)
     })
-    // A wait that nobody looks at must not end the process when the server closes.
+    // A wait that isn't awaited must not end the process when the server closes.
     waiting.catch(() => {})
     return waiting
   }
 
-  /** Nothing more will come: all waits fail, and those to come whose condition doesn't hold. */
+  /** Nothing more will come: all waits fail, and so do later ones whose condition doesn't hold. */
   end(error: Error): void {
     this.#end = error
     for (const waiter of [...this.#list]) waiter.fail(error)
   }
 
-  /** Something has come. */
+  /** Something has happened. */
   tell(): void {
     if (this.#list.length === 0) return
     const list = this.#list
     this.#list = []
     const left = list.filter((waiter) => !waiter.tell())
-    // A condition may have waited for something itself.
+    // Meanwhile, a condition may have started a wait itself.
     this.#keep([...left, ...this.#list])
   }
 
@@ -87,7 +87,7 @@ export class Waiters {
   }
 }
 
-/** What a condition returns that doesn't hold. */
+/** What a condition returns if it doesn't hold. */
 export type Falsy = false | 0 | '' | null | undefined
 
 function isTruthy<Value>(value: Value): value is Exclude<Value, Falsy> {

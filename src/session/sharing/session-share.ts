@@ -153,7 +153,7 @@ export class SessionShare implements Session, Share {
 
   // What a session was like stays known after its end, because the set asks for it then.
 
-  /** Counts all origins, as a session's limits do. */
+  /** Counts the requests of all origins, as a session's limits do. */
   get requests(): number {
     return this.#lastShared?.session.requests ?? 0
   }

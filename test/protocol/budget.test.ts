@@ -66,9 +66,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  it.each([
-    1, 64, 1_023, 1_024, 16_384, 65_535, 100_000,
-  ])('of %i bytes, that nothing was sent for › are a flood', (size) => {
+  it.each([1, 1_023, 1_024, 100_000])('of %i bytes, that nothing was sent for › are a flood', (size) => {
     for (const id of [0, 1]) {
       const { rig } = startUpload()
       expect(flood(rig, 20_000, () => frames.windowUpdate(id, size))).toBeLessThan(10_000)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConnectionWindow } from '../../src/protocol/connection-window.ts'
+import { toRounds } from '../support/clocks/sample.ts'
 import { Random } from './hpack/support.ts'
 
 /** A window, and what the other side knows of it. */
@@ -131,7 +132,7 @@ describe('a window, in random order of events', () => {
     0, 1_000, 100_000,
   ])('with %i lendable bytes › loses no credit, and makes none', (overcommittable) => {
     const random = new Random(overcommittable + 3)
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < toRounds(60, 15); round++) {
       const observed = new Observed(1 + random.below(70_000), overcommittable)
       const { window } = observed
       for (let count = 0; count < 300; count++) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
+import { toRounds } from '../support/clocks/sample.ts'
 import { Random } from './hpack/support.ts'
 import { LongPath } from './support/long-path.ts'
 import { ObedientPeer, readAll } from './support/obedient-peer.ts'
@@ -71,28 +72,6 @@ describe('the windows', () => {
     rig.http2.flow.release(stream, 40_000)
     expect(takeUpdates(rig)).toEqual(['0 +40000', '1 +40000'])
   })
-
-  it('when padding comes › count it all, and treat it as read', () => {
-    const rig = start(20_000, 80_000)
-    const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.response(1))
-    const padded = frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.concat([Buffer.of(255), Buffer.alloc(256)]))
-    rig.take()
-    for (let count = 0; count < 40; count++) rig.receive(padded)
-    expect([rig.http2.flow.held, stream.held]).toEqual([40, 40])
-    // 40 frames of 257 bytes, of which 256 are padding.
-    expect(takeUpdates(rig)).toEqual(['1 +10240'])
-  })
-
-  it('of an abandoned stream › count for the connection window alone', () => {
-    const rig = start(60_000, DEFAULT_WINDOW)
-    const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.response(1), data(1, 16_000))
-    rig.http2.reset(stream, 8)
-    rig.http2.flow.release(stream, stream.held)
-    rig.receive(data(1, 16_000), data(1, 16_000))
-    expect(takeUpdates(rig)).toEqual(['0 +48000'])
-  })
 })
 
 describe('data beyond the window', () => {
@@ -109,58 +88,6 @@ describe('data beyond the window', () => {
     ).toEqual([3])
     rig.receive(frames.data(3, 'fine', Flag.END_STREAM))
     expect([sibling.text, rig.faults]).toEqual(['fine', []])
-  })
-
-  it('on the connection › is a connection error from the first byte beyond the window', () => {
-    const rig = start(100_000, DEFAULT_WINDOW)
-    rig.open({ reading: 'holds' })
-    rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
-    expect(rig.faults).toEqual([])
-    rig.receive(data(1, 1))
-    expect(rig.faults.map(({ code }) => code)).toEqual([3])
-  })
-
-  it('when the first SETTINGS are not acknowledged yet › is no error up to 65,535 bytes (§6.9.2)', () => {
-    const rig = startFresh(20_000, 1_000_000)
-    const stream = rig.open({ reading: 'holds' })
-    rig.receive(
-      frames.settings(),
-      frames.response(1),
-      ...[1, 2, 3].map(() => data(1, 16_384)),
-      data(1, 16_383),
-    )
-    expect(stream.events.at(-1)).toBe('bytes 16383')
-    rig.receive(frames.settingsAck())
-    expect(stream.receiveWindow).toBe(20_000 - DEFAULT_WINDOW)
-    rig.receive(data(1, 1))
-    expect(stream.events.at(-1)).toBe('breach 3')
-  })
-
-  it('when a smaller window was announced › is no error on open streams, also after the ACK; on later ones it is one', () => {
-    const rig = start(60_000, 1_000_000)
-    const [early, late] = [rig.open({ reading: 'holds' }), rig.open({ reading: 'holds' })]
-    rig.receive(frames.response(1), frames.response(3))
-    let acks = 0
-    rig.setStreamWindow(20_000, () => acks++)
-    rig.receive(...[1, 2, 3].map(() => data(1, 16_000)))
-    expect([early.events.at(-1), acks]).toEqual(['bytes 16000', 0])
-    rig.receive(frames.settingsAck(), data(3, 16_000))
-    expect([late.events.at(-1), acks]).toEqual(['bytes 16000', 1])
-    rig.receive(data(3, 4_001))
-    expect(late.events.at(-1)).toBe('bytes 4001')
-    const latest = rig.open({ reading: 'holds' })
-    rig.receive(frames.response(5), data(5, 16_000), data(5, 4_001))
-    expect(latest.events.at(-1)).toBe('breach 3')
-  })
-
-  it('when a larger window is not acknowledged yet › is no error: the ACK may follow the data', () => {
-    const rig = start(20_000, 1_000_000)
-    const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.response(1))
-    rig.setStreamWindow(60_000)
-    rig.receive(...[1, 2, 3].map(() => data(1, 16_000)), frames.settingsAck())
-    expect(stream.events.at(-1)).toBe('bytes 16000')
-    expect(stream.receiveWindow).toBe(12_000)
   })
 })
 
@@ -182,18 +109,13 @@ describe('readers', () => {
     }
     expect(reader.copies.length).toBe(50)
   })
-
-  it('when no reader reads › get no credit in advance', () => {
-    const rig = start(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
-    rig.open({ reading: 'holds' })
-    rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
-    expect(takeUpdates(rig)).toEqual([])
-  })
 })
 
 describe('a large response on a long path', () => {
   const MAX_STREAM_WINDOW = 4_000_000
   const MAX_CONNECTION_WINDOW = 8_000_000
+  /** Milliseconds. */
+  const DURATION = 3_000
 
   function play(roundTrip: number, rate: number): { rig: Rig; path: LongPath } {
     const more = {
@@ -203,7 +125,7 @@ describe('a large response on a long path', () => {
     }
     const rig = startFresh(100_000, 200_000, more)
     const path = new LongPath(rig, { roundTrip, rate })
-    path.run(5_000)
+    path.run(DURATION)
     return { rig, path }
   }
 
@@ -211,8 +133,8 @@ describe('a large response on a long path', () => {
     const { rig, path } = play(50, 125_000)
     expect(path.initialWindow).toBeGreaterThanOrEqual(MAX_STREAM_WINDOW)
     expect(path.connectionWindow).toBeLessThanOrEqual(MAX_CONNECTION_WINDOW)
-    // 100,000 bytes for each 50 milliseconds, if nothing had grown: 10 MB.
-    expect(path.sent).toBeGreaterThan(100_000_000)
+    // 100,000 bytes for each 50 milliseconds, if nothing had grown: 6 MB.
+    expect(path.sent).toBeGreaterThan(60_000_000)
     expect(rig.faults).toEqual([])
   })
 
@@ -220,7 +142,7 @@ describe('a large response on a long path', () => {
     const { rig, path } = play(10, 2_000)
     expect([rig.windows.streamWindow, path.initialWindow]).toEqual([100_000, 100_000])
     // The path's own rate, all the time.
-    expect(path.sent).toBeGreaterThan(9_500_000)
+    expect(path.sent).toBeGreaterThan(0.95 * 2_000 * DURATION)
   })
 })
 
@@ -277,8 +199,9 @@ function play(seed: number): number {
 
 describe('a peer that keeps to the windows, with a delay', () => {
   it('whatever readers do › breaks no rule, and never waits for credit in vain', () => {
+    const seeds = toRounds(150, 40)
     let bytes = 0
-    for (let seed = 1; seed <= 150; seed++) bytes += play(seed)
-    expect(bytes).toBeGreaterThan(20_000_000)
+    for (let seed = 1; seed <= seeds; seed++) bytes += play(seed)
+    expect(bytes).toBeGreaterThan(seeds * 100_000)
   })
 })

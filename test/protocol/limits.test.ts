@@ -83,8 +83,6 @@ describe('a flood', () => {
     ['DATA of padding alone', PADDING_ALONE],
     ['RST_STREAM of a stream that is closed', frames.reset(3, CANCEL)],
     ['PRIORITY', frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5))],
-    ['WINDOW_UPDATE', frames.windowUpdate(1, 1)],
-    ['WINDOW_UPDATE of the connection', frames.windowUpdate(0, 1)],
     ['frames of an unknown type', frames.frame(0xbe, 0, 0)],
     ['GOAWAY', frames.goAway(5, NO_ERROR)],
     ['DATA of a stream that was reset', frames.frame(Type.DATA, 0, 3)],
@@ -118,22 +116,12 @@ describe('a flood', () => {
 })
 
 describe('unusual but legal traffic', () => {
-  it('4,000 WINDOW_UPDATEs for one upload › is no flood', () => {
-    const rig = new Rig()
-    const stream = rig.open({ hasBody: true })
-    rig.receive(frames.settings([4, 0]))
-    rig.http2.send(stream, Buffer.alloc(4_000), true)
-    for (let count = 0; count < 4_000; count++) rig.receive(frames.windowUpdate(1, 1))
-    expect(rig.take().filter(({ type }) => type === Type.DATA)).toHaveLength(1)
-    expect(rig.faults.map(({ message }) => message)).toEqual([])
-  })
-
   it('a WINDOW_UPDATE for each byte that is sent › is no flood, however many there are', () => {
     const rig = new Rig()
     const stream = rig.open({ hasBody: true })
     rig.receive(frames.settings([4, 1]))
-    rig.http2.send(stream, Buffer.alloc(50_000), true)
-    for (let count = 0; count < 50_000; count++) {
+    rig.http2.send(stream, Buffer.alloc(12_000), true)
+    for (let count = 0; count < 12_000; count++) {
       rig.take()
       rig.receive(frames.windowUpdate(1, 1), frames.windowUpdate(0, 1))
     }

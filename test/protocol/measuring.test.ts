@@ -103,7 +103,7 @@ describe('a larger stream window, while the peer has not acknowledged another on
 
   it('is asked for once a second, and no PING is sent in between', () => {
     const { peer, streams } = start()
-    for (let millisecond = 0; millisecond < 1_000; millisecond++) peer.play(streams, 8 * FRAME)
+    for (let millisecond = 0; millisecond < 1_000; millisecond++) peer.play(streams, 2 * FRAME)
     expect([peer.pings, peer.rig.windows.streamWindow]).toEqual([1, FIRST])
     for (let millisecond = 0; millisecond < 10; millisecond++) peer.play(streams, 8 * FRAME)
     expect([peer.pings, peer.streamWindows, peer.rig.faults]).toEqual([2, [], []])
@@ -111,7 +111,7 @@ describe('a larger stream window, while the peer has not acknowledged another on
 
   it('when it has at last › grows as if nothing had been in the way', () => {
     const { peer, streams } = start()
-    for (let millisecond = 0; millisecond < 1_200; millisecond++) peer.play(streams, 8 * FRAME)
+    for (let millisecond = 0; millisecond < 1_200; millisecond++) peer.play(streams, 2 * FRAME)
     expect(peer.streamWindows).toEqual([])
     peer.isMute = false
     peer.rig.receive(frames.settingsAck())

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { frames, Setting, Type } from '../../src/testing/frames.ts'
-import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 
 const SLICE = 65_536
@@ -51,18 +50,5 @@ describe('the DATA frames of an upload', () => {
       sizes.push(...pump(rig, SLICE))
     }
     expect(sizes).toEqual(Array.from({ length: 64 }, () => FRAME))
-  })
-
-  it('when several streams take turns › are of full size for each', () => {
-    const rig = start(FRAME)
-    const send = (stream: HeardStream): void => rig.http2.send(stream, Buffer.alloc(SLICE), true)
-    for (let count = 0; count < 3; count++) send(rig.open({ hasBody: true }))
-    expect(pump(rig, SLICE)).toEqual(Array.from({ length: 12 }, () => FRAME))
-  })
-
-  it('when pieces are empty › still end', () => {
-    const rig = start(FRAME)
-    for (let count = 0; count < 3; count++) rig.http2.send(rig.open({ hasBody: true }), Buffer.alloc(0), true)
-    expect(pump(rig, SLICE)).toEqual([0, 0, 0])
   })
 })

@@ -67,37 +67,6 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:8!'])
   })
 
-  it('with a window of 0 from the start › wait; an empty DATA frame with END_STREAM does not', () => {
-    const rig = start(0)
-    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
-    rig.http2.send(first, bytes(5), true)
-    rig.http2.send(second, bytes(0), true)
-    expect(takeData(rig)).toEqual(['3:0!'])
-    rig.receive(frames.windowUpdate(1, 5))
-    expect(takeData(rig)).toEqual(['1:5!'])
-  })
-
-  it('when SETTINGS lower the window of a queued stream below 0 › send nothing of it, not even an empty frame', () => {
-    const rig = start(30_000)
-    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
-    rig.http2.send(first, bytes(40_000), true)
-    rig.http2.send(second, bytes(5), true)
-    expect(takeData(rig, 16_384)).toEqual(['1:16384'])
-    rig.receive(frames.settings([Setting.INITIAL_WINDOW_SIZE, 10_000]))
-    expect(first.sendWindow).toBe(-6_384)
-    expect(takeData(rig)).toEqual(['3:5!'])
-    expect(first.events).toEqual(['sent some'])
-    // The code that flushes goes on as long as there is data to send.
-    expect(rig.http2.hasUploads).toBe(false)
-    // RFC 9113 §6.9.2: what it is short of has to come first.
-    rig.receive(frames.windowUpdate(1, 6_384))
-    expect(takeData(rig)).toEqual([])
-    rig.receive(frames.windowUpdate(1, 1))
-    expect(takeData(rig)).toEqual(['1:1'])
-    rig.receive(frames.settings([Setting.INITIAL_WINDOW_SIZE, 60_000]))
-    expect(takeData(rig)).toEqual(['1:16384', '1:7231!'])
-  })
-
   it('when the connection window is used up › wait in their order, and an empty frame with END_STREAM passes', () => {
     const rig = start(100_000, DEFAULT_WINDOW)
     const [first, second, third, fourth] = open(rig, 4) as [
@@ -118,13 +87,6 @@ describe('uploads', () => {
     rig.receive(frames.windowUpdate(0, 15))
     expect(takeData(rig)).toEqual(['7:5!'])
     expect(rig.http2.sendWindow).toBe(10)
-  })
-
-  it('when the peer allows larger frames › use them', () => {
-    const rig = start(100_000)
-    rig.receive(frames.settings([Setting.MAX_FRAME_SIZE, 50_000]))
-    rig.http2.send(rig.open({ hasBody: true }), bytes(60_000), true)
-    expect(takeData(rig)).toEqual(['1:50000', '1:10000!'])
   })
 })
 
@@ -167,17 +129,6 @@ describe('an upload that is aborted while frames are written', () => {
     rig.http2.send(first, bytes(10), false)
     rig.http2.send(second, bytes(30_000), true)
     expect(takeData(rig)).toEqual(['1:10', '3:16384', '1:1', '3:13616!', '1:1!'])
-  })
-
-  it('when its response was complete, and its last byte is sent › is closed, and is notified', () => {
-    const rig = start(100_000)
-    const stream = rig.open({ hasBody: true })
-    rig.receive(frames.response(1, Flag.END_STREAM))
-    expect(stream.state).toBe('half-closed (remote)')
-    rig.http2.send(stream, bytes(10), true)
-    expect(takeData(rig)).toEqual(['1:10!'])
-    expect(stream.state).toBe('closed')
-    expect(stream.events).toEqual(['response 200', 'sent all'])
   })
 })
 

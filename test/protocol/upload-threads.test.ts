@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { toRounds } from '../support/clocks/sample.ts'
 import { Random } from './hpack/support.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
@@ -6,6 +7,7 @@ import type { ThreadServerOptions } from './support/thread-server.ts'
 import { ThreadServer } from './support/thread-server.ts'
 
 const DEFAULT_WINDOW = 65_535
+const SEEDS = toRounds(150, 40)
 
 /** A body that is given to its stream piece by piece. */
 interface Source {
@@ -88,7 +90,7 @@ describe('uploads to a server whose threads read one body each', () => {
   it.each([
     1, 2, 3, 17,
   ])('with %i of them, whatever its windows and the bodies are › are all served', (threads) => {
-    const stuck = toStuck(150, (random) => {
+    const stuck = toStuck(SEEDS, (random) => {
       const connectionWindow = DEFAULT_WINDOW + random.below(2) * random.below(200_000)
       const read = 1 + random.below(20_000)
       return [
@@ -108,7 +110,7 @@ describe('uploads to a server whose threads read one body each', () => {
   })
 
   it.each([1, 3])('with %i of them, and bodies of different urgency › are all served', (threads) => {
-    const stuck = toStuck(150, (random) => [
+    const stuck = toStuck(SEEDS, (random) => [
       {
         ...{ threads, connectionWindow: DEFAULT_WINDOW, read: 8_000, streamCredit: 1, connectionCredit: 1 },
         streamWindow: random.pick([1_000, 65_535, 1_000_000]),
@@ -121,7 +123,7 @@ describe('uploads to a server whose threads read one body each', () => {
   // Undertow returns credit for the connection when half of its window was read.
   it.each([1, 2, 17])('with %i of them, and credit for half a window at once › are all served', (threads) => {
     const half = Math.ceil(DEFAULT_WINDOW / 2) + 1
-    const stuck = toStuck(150, (random) => [
+    const stuck = toStuck(SEEDS, (random) => [
       {
         ...{
           threads,

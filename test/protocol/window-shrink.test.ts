@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Flag, frames, Type } from '../../src/testing/frames.ts'
+import { frames, Type } from '../../src/testing/frames.ts'
 import type { HeardStream, OpenOptions } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 
@@ -53,31 +53,6 @@ describe('a smaller stream window', () => {
     expect(takeUpdates(rig)).toEqual([])
     rig.receive(data(1))
     expect(takeUpdates(rig)).toEqual([SMALL / 2])
-  })
-
-  it('when data is unread › causes no WINDOW_UPDATE until it is read', () => {
-    const { rig, stream } = start({ reading: 'holds' })
-    rig.receive(data(14_000), data(14_000))
-    rig.setStreamWindow(SMALL)
-    rig.receive(frames.settingsAck())
-    expect(takeUpdates(rig)).toEqual([])
-    rig.http2.flow.release(stream, 28_000)
-    expect(takeUpdates(rig)).toEqual([28_000])
-  })
-
-  it('when the peer has ended its side › causes no WINDOW_UPDATE of the stream', () => {
-    const { rig } = start({ hasBody: true })
-    rig.receive(data(14_000), data(14_000, Flag.END_STREAM))
-    rig.setStreamWindow(SMALL)
-    expect(takeUpdates(rig)).toEqual([])
-  })
-
-  it('when the caller has aborted the response › causes no WINDOW_UPDATE of the stream', () => {
-    const { rig, stream } = start()
-    rig.receive(data(14_000), data(14_000))
-    rig.http2.cancel(stream)
-    rig.setStreamWindow(SMALL)
-    expect(takeUpdates(rig)).toEqual([])
   })
 
   it('when it shrinks step by step, with a little read at each › leaves the peer some window each time', () => {

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
-  InvalidArgumentError,
   InvalidReturnValueError,
   RequestAbortedError,
   RequestContentLengthMismatchError,
@@ -11,7 +10,7 @@ import {
 import type { SendableBody } from '../../../src/request/body-source.ts'
 import type { WireHeaders } from '../../../src/request/wire-headers.ts'
 import { toFields } from '../../support/clients/fields.ts'
-import { HEADERS_TIMEOUT, MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
+import { MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
 /** A handler that also implements the methods about the request body. */
 class UploadHandler extends TestHandler {
@@ -174,15 +173,6 @@ describe('Call', () => {
       expect(cancelled).toEqual([reason])
       expect(scene.handler.errors).toEqual([reason])
     })
-
-    it('tells its handler also when other code has locked the stream in the meantime', () => {
-      const body = new ReadableStream()
-      const scene = new Scene({ method: 'POST', body }).to('queued')
-      body.getReader()
-      const reason = new Error('enough')
-      scene.call.abort(reason)
-      expect(scene.handler.errors).toEqual([reason])
-    })
   })
 
   describe('when the body is sent', () => {
@@ -217,13 +207,6 @@ describe('Call', () => {
       expect([handler.sent.length, handler.requestsSent]).toEqual([0, 0])
     })
 
-    it('accepts a handler without these methods', () => {
-      const scene = new Scene({ method: 'POST', body: 'ab' }).to('running')
-      scene.call.sent(Buffer.from('ab'))
-      scene.call.uploaded()
-      expect(scene.call.state).toBe('running')
-    })
-
     it.each([
       'onBodySent',
       'onRequestSent',
@@ -250,26 +233,6 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['proceed'])
       expect(scene.call.state).toBe('running')
     })
-
-    it('does not count the wait against headersTimeout', () => {
-      const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
-      scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
-      expect(scene.call.state).toBe('running')
-    })
-
-    it('does not start the body again once it is being sent', () => {
-      const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
-      scene.call.sent(null)
-      scene.clock.advance(1_000 + MARGIN)
-      expect(scene.attempt.told).toEqual([])
-    })
-
-    it('starts the body after that second though the response has begun: the server may wait for it', () => {
-      const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
-      scene.respond()
-      scene.clock.advance(1_000 + MARGIN)
-      expect(scene.attempt.told).toEqual(['proceed'])
-    })
   })
 
   describe('when its trailers are requested', () => {
@@ -287,13 +250,6 @@ describe('Call', () => {
       expect(scene.call.toTrailers()).toBeNull()
       expect(scene.handler.errors).toEqual([error])
       expect(scene.attempt.told).toEqual(['cancel'])
-    })
-
-    it('fails with invalid trailers', () => {
-      const trailers = () => ({ 'content-length': '1' })
-      const scene = new Scene({ method: 'POST', body: 'a', trailers }).to('running')
-      expect(scene.call.toTrailers()).toBeNull()
-      expect(scene.handler.errors).toEqual([expect.any(InvalidArgumentError)])
     })
 
     it('gives nothing when the trailers function has aborted its own call', () => {

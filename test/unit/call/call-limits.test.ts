@@ -13,7 +13,7 @@ import {
   UploadTimeoutError,
 } from '../../../src/errors/errors.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
-import { MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
+import { MARGIN, Scene, TestHandler } from './call-scene.ts'
 
 /** A handler that accepts a tunnel. */
 class TunnelHandler extends TestHandler {
@@ -47,14 +47,6 @@ describe('Call', () => {
         streamId: null,
       })
       expect(scene.owner.settled).toEqual(['queued'])
-    })
-
-    it('is no longer limited by queueTimeout once it has a stream', () => {
-      const scene = new Scene({ queueTimeout: 500, headersTimeout: 0 }).to('queued')
-      scene.call.wait()
-      scene.call.begin(scene.attempt)
-      scene.clock.advance(1_000_000)
-      expect(scene.call.state).toBe('running')
     })
 
     it('starts queueTimeout anew when it is queued again, and names its last stream', () => {
@@ -123,13 +115,6 @@ describe('Call', () => {
       expect(scene.handler.errors[0]).toMatchObject({ processed: 'maybe', attempts: 1, streamId: 1 })
       expect(scene.attempt.told).toEqual(['cancel'])
     })
-
-    it('does so during the response, too', () => {
-      const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('receiving')
-      scene.clock.advance(500 + MARGIN)
-      expect(scene.handler.errors).toEqual([expect.any(UploadTimeoutError)])
-      expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes' })
-    })
   })
 
   describe('when the whole call takes too long', () => {
@@ -138,27 +123,6 @@ describe('Call', () => {
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
       expect(scene.owner.settled).toEqual([state])
-    })
-
-    it('does so while the reader holds the response back', () => {
-      const scene = new Scene({ requestTimeout: 500 }).to('receiving')
-      scene.call.pause()
-      scene.clock.advance(500 + MARGIN)
-      expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
-    })
-
-    it('counts over all attempts', () => {
-      const scene = new Scene({ requestTimeout: 500 }).to('queued')
-      scene.owner.replays = true
-      for (let i = 0; i < 4; i++) {
-        scene.call.begin(new TestAttempt(2 * i + 1))
-        scene.clock.advance(110)
-        scene.call.attemptFailed(new StreamError('Refused'))
-      }
-      expect(scene.call.state).toBe('queued')
-      scene.clock.advance(60 + MARGIN)
-      expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
-      expect(scene.handler.errors[0]).toMatchObject({ attempts: 4, streamId: 7 })
     })
   })
 

@@ -68,15 +68,6 @@ describe('Deadlines', () => {
       expect(item.listIndex).toBe(-1)
     })
 
-    it('has let the item go when it says so', () => {
-      const { clock, deadlines } = setUp()
-      const seen: number[] = []
-      const item = new Item(clock, () => seen.push(deadlines.size, item.listIndex))
-      setIn(deadlines, item, 300)
-      clock.advance(300)
-      expect(seen).toEqual([0, -1])
-    })
-
     it('takes a fraction of a millisecond without being early', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
@@ -96,15 +87,6 @@ describe('Deadlines', () => {
       clock.advance(2 ** 31)
       expect(item.late).toEqual([])
       expect(clock.made).toBe(0)
-    })
-
-    it('replaces the one that was set before', () => {
-      const { clock, deadlines } = setUp()
-      const item = new Item(clock)
-      setIn(deadlines, item, 300)
-      setIn(deadlines, item, NEVER)
-      clock.advance(2 ** 31)
-      expect(item.late).toEqual([])
     })
 
     it('can be set again to come', () => {
@@ -166,17 +148,6 @@ describe('Deadlines', () => {
   })
 
   describe('when an item is deleted', () => {
-    it('is never late', () => {
-      const { clock, deadlines } = setUp()
-      const item = new Item(clock)
-      setIn(deadlines, item, 300)
-      deadlines.delete(item)
-      clock.advance(10_000)
-      expect(item.late).toEqual([])
-      expect(deadlines.size).toBe(0)
-      expect(item.deadline).toBe(Number.POSITIVE_INFINITY)
-    })
-
     it.each([0, 1, 2, 3])('leaves the others: item %i of 4', (index) => {
       const { clock, deadlines } = setUp()
       const items = [100, 200, 300, 400].map((time) => {
@@ -306,18 +277,6 @@ describe('Deadlines', () => {
       expect(thrower.late).toHaveLength(1)
     })
 
-    it('does without an item that is deleted', () => {
-      const { clock, deadlines } = setUp()
-      const deleted = new Item(clock)
-      const left = new Item(clock)
-      setIn(deadlines, new Item(clock, () => deadlines.delete(deleted)), 100)
-      setIn(deadlines, deleted, 200)
-      setIn(deadlines, left, 300)
-      clock.advance(10_000)
-      expect(deleted.late).toEqual([])
-      expect(left.late).toEqual([300])
-    })
-
     describe('and the other one is late too', () => {
       it('does without an item that is deleted', () => {
         const { clock, deadlines } = setUp()
@@ -335,15 +294,6 @@ describe('Deadlines', () => {
         setIn(deadlines, moved, 100)
         clock.advance(10_000)
         expect(moved.late).toEqual([600])
-      })
-
-      it('does without an item that is set to never', () => {
-        const { clock, deadlines } = setUp()
-        const stopped = new Item(clock)
-        setIn(deadlines, new Item(clock, () => setIn(deadlines, stopped, NEVER)), 100)
-        setIn(deadlines, stopped, 100)
-        clock.advance(10_000)
-        expect(stopped.late).toEqual([])
       })
     })
   })

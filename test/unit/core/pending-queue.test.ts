@@ -50,22 +50,6 @@ describe('PendingQueue', () => {
     })
   })
 
-  describe('when entries are added in the order of dispatch', () => {
-    it('gives them in that order', () => {
-      add(0, 1, 2, 3)
-      expect(drain()).toEqual([0, 1, 2, 3])
-    })
-
-    it('counts them', () => {
-      add(0, 1, 2)
-      expect(queue.size).toBe(3)
-      queue.shift()
-      expect(queue.size).toBe(2)
-      drain()
-      expect(queue.size).toBe(0)
-    })
-  })
-
   describe('when an entry is shifted', () => {
     it('unlinks it', () => {
       const [first, second] = add(0, 1)
@@ -123,14 +107,6 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual(all)
     })
 
-    it('goes in ahead of a single newer one, and takes others behind it', () => {
-      add(5)
-      add(2)
-      add(3)
-      add(6)
-      expect(drain()).toEqual([2, 3, 5, 6])
-    })
-
     it('can be the very object that was taken out', () => {
       const [first] = add(0, 1)
       if (first === undefined) throw new Error('Nothing was added')
@@ -138,27 +114,6 @@ describe('PendingQueue', () => {
       queue.add(first)
       expect(queue.shift()).toBe(first)
       expect(drain()).toEqual([1])
-    })
-
-    it('can be removed from where it went', () => {
-      add(1, 2, 4)
-      for (const entry of add(3)) queue.remove(entry)
-      expect(drain()).toEqual([1, 2, 4])
-    })
-  })
-
-  describe('when several come back, in any order', () => {
-    it.each([
-      [[0, 1, 2]],
-      [[0, 2, 1]],
-      [[1, 0, 2]],
-      [[1, 2, 0]],
-      [[2, 0, 1]],
-      [[2, 1, 0]],
-    ])('gives them in the order of dispatch: %j', (order) => {
-      add(3, 4)
-      add(...order)
-      expect(drain()).toEqual([0, 1, 2, 3, 4])
     })
   })
 

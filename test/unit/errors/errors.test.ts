@@ -3,130 +3,40 @@ import { errors as undici } from 'undici'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import * as ours from '../../../src/errors/errors.ts'
 
-/**
- * Every error class: its name, its code, and the undici classes that its errors are instances of, but UndiciError. By
- * their names, because undici's declarations leave out AbortError.
- */
-const classes = [
-  {
-    type: ours.InvalidArgumentError,
-    name: 'InvalidArgumentError',
-    code: 'UND_ERR_INVALID_ARG',
-    as: ['InvalidArgumentError'],
-  },
-  {
-    type: ours.NotSupportedError,
-    name: 'NotSupportedError',
-    code: 'UND_ERR_NOT_SUPPORTED',
-    as: ['NotSupportedError'],
-  },
-  { type: ours.ConnectError, name: 'ConnectError', code: 'DODICI_ERR_CONNECT', as: [] },
-  { type: ours.AlpnError, name: 'AlpnError', code: 'DODICI_ERR_ALPN', as: [] },
-  {
-    type: ours.ConnectTimeoutError,
-    name: 'ConnectTimeoutError',
-    code: 'UND_ERR_CONNECT_TIMEOUT',
-    as: ['ConnectTimeoutError'],
-  },
-  {
-    type: ours.HeadersTimeoutError,
-    name: 'HeadersTimeoutError',
-    code: 'UND_ERR_HEADERS_TIMEOUT',
-    as: ['HeadersTimeoutError'],
-  },
-  {
-    type: ours.BodyTimeoutError,
-    name: 'BodyTimeoutError',
-    code: 'UND_ERR_BODY_TIMEOUT',
-    as: ['BodyTimeoutError'],
-  },
-  {
-    type: ours.RequestAbortedError,
-    name: 'AbortError',
-    code: 'UND_ERR_ABORTED',
-    as: ['RequestAbortedError', 'AbortError'],
-  },
-  {
-    type: ours.RequestContentLengthMismatchError,
-    name: 'RequestContentLengthMismatchError',
-    code: 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
-    as: ['RequestContentLengthMismatchError'],
-  },
-  {
-    type: ours.ResponseContentLengthMismatchError,
-    name: 'ResponseContentLengthMismatchError',
-    code: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-    as: ['ResponseContentLengthMismatchError'],
-  },
-  {
-    type: ours.ClientDestroyedError,
-    name: 'ClientDestroyedError',
-    code: 'UND_ERR_DESTROYED',
-    as: ['ClientDestroyedError'],
-  },
-  {
-    type: ours.ClientClosedError,
-    name: 'ClientClosedError',
-    code: 'UND_ERR_CLOSED',
-    as: ['ClientClosedError'],
-  },
-  {
-    type: ours.QueueTimeoutError,
-    name: 'QueueTimeoutError',
-    code: 'DODICI_ERR_QUEUE_TIMEOUT',
-    as: [],
-  },
-  {
-    type: ours.UploadTimeoutError,
-    name: 'UploadTimeoutError',
-    code: 'DODICI_ERR_UPLOAD_TIMEOUT',
-    as: [],
-  },
-  {
-    type: ours.RequestTimeoutError,
-    name: 'RequestTimeoutError',
-    code: 'DODICI_ERR_REQUEST_TIMEOUT',
-    as: [],
-  },
-  {
-    type: ours.ResponseExceededMaxSizeError,
-    name: 'ResponseExceededMaxSizeError',
-    code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE',
-    as: ['ResponseExceededMaxSizeError'],
-  },
-  {
-    type: ours.HeadersOverflowError,
-    name: 'HeadersOverflowError',
-    code: 'UND_ERR_HEADERS_OVERFLOW',
-    as: ['HeadersOverflowError'],
-  },
-  {
-    type: ours.HeadersCountError,
-    name: 'HeadersCountError',
-    code: 'DODICI_ERR_HEADERS_COUNT',
-    as: [],
-  },
-  {
-    type: ours.RequestHeadersOverflowError,
-    name: 'RequestHeadersOverflowError',
-    code: 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW',
-    as: [],
-  },
-  {
-    type: ours.MaxOriginsReachedError,
-    name: 'MaxOriginsReachedError',
-    code: 'UND_ERR_MAX_ORIGINS_REACHED',
-    as: ['MaxOriginsReachedError'],
-  },
-  {
-    type: ours.InvalidReturnValueError,
-    name: 'InvalidReturnValueError',
-    code: 'UND_ERR_INVALID_RETURN_VALUE',
-    as: ['InvalidReturnValueError'],
-  },
-  { type: ours.SocketError, name: 'SocketError', code: 'UND_ERR_SOCKET', as: ['SocketError'] },
-  { type: ours.StreamError, name: 'StreamError', code: 'DODICI_ERR_STREAM', as: [] },
-]
+/** Every error class with its code. */
+const CODES = [
+  [ours.InvalidArgumentError, 'UND_ERR_INVALID_ARG'],
+  [ours.NotSupportedError, 'UND_ERR_NOT_SUPPORTED'],
+  [ours.ConnectError, 'DODICI_ERR_CONNECT'],
+  [ours.AlpnError, 'DODICI_ERR_ALPN'],
+  [ours.ConnectTimeoutError, 'UND_ERR_CONNECT_TIMEOUT'],
+  [ours.HeadersTimeoutError, 'UND_ERR_HEADERS_TIMEOUT'],
+  [ours.BodyTimeoutError, 'UND_ERR_BODY_TIMEOUT'],
+  [ours.RequestAbortedError, 'UND_ERR_ABORTED'],
+  [ours.RequestContentLengthMismatchError, 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'],
+  [ours.ResponseContentLengthMismatchError, 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
+  [ours.ClientDestroyedError, 'UND_ERR_DESTROYED'],
+  [ours.ClientClosedError, 'UND_ERR_CLOSED'],
+  [ours.QueueTimeoutError, 'DODICI_ERR_QUEUE_TIMEOUT'],
+  [ours.UploadTimeoutError, 'DODICI_ERR_UPLOAD_TIMEOUT'],
+  [ours.RequestTimeoutError, 'DODICI_ERR_REQUEST_TIMEOUT'],
+  [ours.ResponseExceededMaxSizeError, 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
+  [ours.HeadersOverflowError, 'UND_ERR_HEADERS_OVERFLOW'],
+  [ours.HeadersCountError, 'DODICI_ERR_HEADERS_COUNT'],
+  [ours.RequestHeadersOverflowError, 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW'],
+  [ours.MaxOriginsReachedError, 'UND_ERR_MAX_ORIGINS_REACHED'],
+  [ours.InvalidReturnValueError, 'UND_ERR_INVALID_RETURN_VALUE'],
+  [ours.SocketError, 'UND_ERR_SOCKET'],
+  [ours.StreamError, 'DODICI_ERR_STREAM'],
+] as const
+
+/** With its name, and the undici classes that its errors are instances of, but UndiciError: those of undici's codes. */
+const classes = CODES.map(([type, code]) => {
+  // undici's declarations leave out AbortError: its classes are compared by their names.
+  const isAbort = type === ours.RequestAbortedError
+  const as = code.startsWith('UND_ERR_') ? [type.name, ...(isAbort ? ['AbortError'] : [])] : []
+  return { type, name: isAbort ? 'AbortError' : type.name, code, as }
+})
 const all = [{ type: ours.DodiciError, name: 'DodiciError', code: 'UND_ERR', as: [] }, ...classes]
 
 /**

@@ -82,10 +82,6 @@ describe('Decoder', () => {
   describe.each(formats)('when the body is %s', (_name, coding, encode) => {
     const encoded = encode(Buffer.from(text))
 
-    it('decodes it in one piece', async () => {
-      expect(await decode([coding], [encoded])).toEqual({ text, told: ['end'], error: undefined })
-    })
-
     it('decodes it byte by byte', async () => {
       expect(await decode([coding], toBytes(encoded))).toEqual({ text, told: ['end'], error: undefined })
     })

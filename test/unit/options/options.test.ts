@@ -235,6 +235,7 @@ describe('toClientOptions', () => {
     { name: 'maxHeaderSize', unit: 'bytes', min: 1, max: 1_048_576 },
     { name: 'maxHeadersCount', unit: 'fields', min: 1, max: 32_768 },
     { name: 'maxResponseSize', unit: 'bytes (-1 for no limit)', min: -1, max: Number.MAX_SAFE_INTEGER },
+    { name: 'maxReplayBuffer', unit: 'bytes', min: 0, max: 2 ** 30 },
   ]
   describe.each(integers)('when $name is given', ({ name, unit, min, max }) => {
     it.each([min, min + 1, max - 1, max])('accepts %i', (value) => {
@@ -319,111 +320,20 @@ describe('toClientOptions', () => {
 describe('toOrigin', () => {
   describe('when the origin is good', () => {
     it.each([
-      [
-        'https://example.com',
-        {
-          href: 'https://example.com',
-          scheme: 'https',
-          hostname: 'example.com',
-          port: 443,
-          authority: 'example.com',
-        },
-      ],
-      [
-        'https://example.com/',
-        {
-          href: 'https://example.com',
-          scheme: 'https',
-          hostname: 'example.com',
-          port: 443,
-          authority: 'example.com',
-        },
-      ],
-      [
-        'https://example.com:443',
-        {
-          href: 'https://example.com',
-          scheme: 'https',
-          hostname: 'example.com',
-          port: 443,
-          authority: 'example.com',
-        },
-      ],
-      [
-        'https://example.com:8443',
-        {
-          href: 'https://example.com:8443',
-          scheme: 'https',
-          hostname: 'example.com',
-          port: 8443,
-          authority: 'example.com:8443',
-        },
-      ],
-      [
-        'HTTPS://EXAMPLE.com',
-        {
-          href: 'https://example.com',
-          scheme: 'https',
-          hostname: 'example.com',
-          port: 443,
-          authority: 'example.com',
-        },
-      ],
-      [
-        'http://example.com',
-        {
-          href: 'http://example.com',
-          scheme: 'http',
-          hostname: 'example.com',
-          port: 80,
-          authority: 'example.com',
-        },
-      ],
-      [
-        'http://example.com:443',
-        {
-          href: 'http://example.com:443',
-          scheme: 'http',
-          hostname: 'example.com',
-          port: 443,
-          authority: 'example.com:443',
-        },
-      ],
-      [
-        'http://127.0.0.1:3000',
-        {
-          href: 'http://127.0.0.1:3000',
-          scheme: 'http',
-          hostname: '127.0.0.1',
-          port: 3000,
-          authority: '127.0.0.1:3000',
-        },
-      ],
-      [
-        'https://[::1]',
-        { href: 'https://[::1]', scheme: 'https', hostname: '::1', port: 443, authority: '[::1]' },
-      ],
-      [
-        'http://[2001:db8::A]:8080',
-        {
-          href: 'http://[2001:db8::a]:8080',
-          scheme: 'http',
-          hostname: '2001:db8::a',
-          port: 8080,
-          authority: '[2001:db8::a]:8080',
-        },
-      ],
-      [
-        'https://bücher.example',
-        {
-          href: 'https://xn--bcher-kva.example',
-          scheme: 'https',
-          hostname: 'xn--bcher-kva.example',
-          port: 443,
-          authority: 'xn--bcher-kva.example',
-        },
-      ],
-    ])('takes it apart: %s', (value, expected) => {
+      ['https://example.com', 'https://example.com', 'example.com', 443],
+      ['https://example.com/', 'https://example.com', 'example.com', 443],
+      ['https://example.com:443', 'https://example.com', 'example.com', 443],
+      ['https://example.com:8443', 'https://example.com:8443', 'example.com', 8443],
+      ['HTTPS://EXAMPLE.com', 'https://example.com', 'example.com', 443],
+      ['http://example.com', 'http://example.com', 'example.com', 80],
+      ['http://example.com:443', 'http://example.com:443', 'example.com', 443],
+      ['http://127.0.0.1:3000', 'http://127.0.0.1:3000', '127.0.0.1', 3000],
+      ['https://[::1]', 'https://[::1]', '::1', 443],
+      ['http://[2001:db8::A]:8080', 'http://[2001:db8::a]:8080', '2001:db8::a', 8080],
+      ['https://bücher.example', 'https://xn--bcher-kva.example', 'xn--bcher-kva.example', 443],
+    ])('takes it apart: %s', (value, href, hostname, port) => {
+      const [scheme, authority] = href.split('://')
+      const expected = { href, scheme, hostname, port, authority }
       expect(toOrigin(value)).toMatchObject(expected)
       expect(toOrigin(new URL(value))).toMatchObject(expected)
     })

@@ -41,24 +41,6 @@ describe('toBodySource', () => {
       expect(toFactory(() => body).make()).toBe(NO_BODY)
     })
 
-    it.each<[string, () => unknown, number | null, string | null]>([
-      ['a string', () => 'é', 2, null],
-      ['a Blob', () => new Blob(['abc'], { type: 'a/b' }), 3, 'a/b'],
-      [
-        'a URLSearchParams',
-        () => new URLSearchParams('a=1'),
-        3,
-        'application/x-www-form-urlencoded;charset=UTF-8',
-      ],
-      ['an array', () => ['abc'], null, null],
-      ['a web stream', () => new Response('abc').body, null, null],
-      ['a Readable', () => Readable.from(['abc']), null, null],
-    ])('may make any kind: %s', (_kind, make, length, contentType) => {
-      const factory = toFactory(make)
-      expect(factory.make()).toMatchObject({ length, contentType })
-      factory.destroy(null)
-    })
-
     it.each([
       ['a number', 1, '1'],
       ['an object', {}, 'an object (Object)'],
@@ -77,14 +59,6 @@ describe('toBodySource', () => {
       if (made.kind !== 'stream') throw new Error(`Made a body of kind ${made.kind}`)
       expect((await buffer(made.open())).toString()).toBe('abc')
       expect(() => factory.make()).toThrow(InvalidArgumentError)
-    })
-
-    it('throws what it throws', () => {
-      const error = new Error('No such file')
-      const factory = toFactory(() => {
-        throw error
-      })
-      expect(() => factory.make()).toThrow(error)
     })
 
     it('ends what was made last, once', () => {

@@ -182,18 +182,13 @@ describe('toBodySource', () => {
       expect(told).toEqual(['next', 'next', 'next'])
     })
 
-    it.each([
-      ['null', null, 'null'],
-      ['undefined', undefined, 'undefined'],
-      ['a number', 1, '1'],
-      ['an object', {}, 'an object (Object)'],
-    ])('breaks at a piece that is none: %s', async (_kind, piece, got) => {
-      const source = toStream([piece])
+    it('breaks at a piece that is none', async () => {
+      const source = toStream([1])
       const broken: Error[] = []
       source.watch((error) => broken.push(error))
       await expect(read(source)).rejects.toThrow(TypeError)
       expect(broken.map(({ message }) => message)).toEqual([
-        `Invalid chunk of the request body: got ${got}, expected a string or bytes`,
+        'Invalid chunk of the request body: got 1, expected a string or bytes',
       ])
     })
   })
@@ -229,19 +224,6 @@ describe('toBodySource', () => {
       const source = toStream(stream)
       stream.getReader()
       expect(() => source.destroy(new Error('enough'))).not.toThrow()
-    })
-
-    it('is cancelled while a read is pending, a turn later', async () => {
-      const cancelled: unknown[] = []
-      const source = toStream(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
-      const error = new Error('enough')
-      const opened = source.open()
-      opened.on('error', () => {})
-      opened.read()
-      source.destroy(error)
-      expect(cancelled).toEqual([])
-      await setImmediate()
-      expect(cancelled).toEqual([error])
     })
 
     it('breaks with its own error', async () => {

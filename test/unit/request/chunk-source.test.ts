@@ -274,24 +274,6 @@ describe('ChunkReadable', () => {
   describe('when a generator aborts its own request', () => {
     const reason = new Error('enough')
 
-    it('is told to return after it has yielded', async () => {
-      const told: string[] = []
-      const { readable, errors } = open(function* (self) {
-        try {
-          self().destroy(reason)
-          told.push('goes on')
-          yield 'a'
-          told.push('is asked for more')
-        } finally {
-          told.push('ends')
-        }
-      })
-      readable.resume()
-      await setImmediate()
-      expect(told).toEqual(['goes on', 'ends'])
-      expect(errors).toEqual([reason])
-    })
-
     it('is told to return after it has yielded, when it is async', async () => {
       const told: string[] = []
       const { readable, errors } = open(async function* (self) {

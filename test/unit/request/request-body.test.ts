@@ -93,13 +93,6 @@ describe('Request', () => {
     })
   })
 
-  describe('when the body is empty', () => {
-    it.each(lengths)('says so where that is to be said: %s', (method, contentLength) => {
-      for (const body of [null, '', Buffer.alloc(0), new Blob([])])
-        expect(getField(make({ method, body }).wire, 'content-length')).toBe(contentLength)
-    })
-  })
-
   describe("when a Blob's type is no value of a field", () => {
     const toLike = (type: string) => ({ size: 0, type, stream: () => new Blob([]).stream() })
 

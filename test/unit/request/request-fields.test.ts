@@ -60,17 +60,6 @@ describe('the priority of a request', () => {
     expect([priority, headers]).toEqual([{ urgency: 2 }, { 'x-a': '1' }])
   })
 
-  it.each([
-    ['u=1', 'Invalid priority: got "u=1", expected an object with urgency and incremental, or null'],
-    [[], 'Invalid priority: got an array, expected an object with urgency and incremental, or null'],
-    [{ urgency: 8 }, 'Invalid priority.urgency: got 8, expected a whole number of levels from 0 to 7'],
-    [{ incremental: 'yes' }, 'Invalid priority.incremental: got "yes", expected true or false'],
-  ])('is refused when it is none: %j', (priority, message) => {
-    const error = toRefusal({ priority })
-    expect(error).toBeInstanceOf(InvalidArgumentError)
-    expect(error.message).toBe(message)
-  })
-
   it('is looked at although a field of the caller wins', () => {
     expect(toRefusal({ headers: { priority: 'u=1' }, priority: { urgency: 9 } }).message).toContain(
       'priority.urgency',

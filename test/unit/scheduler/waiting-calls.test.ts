@@ -102,15 +102,6 @@ describe('WaitingCalls', () => {
     expect(onOver.mock.calls[0]?.[0] === call).toBe(true)
     expect([waiting.total, waiting.isDelayed(call)]).toEqual([0, false])
   })
-
-  it('removes a refused call that has settled during its delay', () => {
-    const { clock, onOver, waiting } = setUp()
-    const call = toCall({ setbacks: 3 })
-    waiting.delay(call)
-    waiting.delete(call)
-    clock.advance(10_000)
-    expect([waiting.total, onOver.mock.calls.length]).toEqual([0, 0])
-  })
 })
 
 describe('the delay of a refused call', () => {
@@ -141,12 +132,6 @@ describe('the delay of a refused call', () => {
 
   afterEach(() => {
     vi.restoreAllMocks()
-  })
-
-  it.each([0, 1])('is 0 after %i setbacks', (setbacks) => {
-    const { clock, waiting } = setUpDelays()
-    expect(waiting.delay(toRefused(setbacks))).toBe(false)
-    expect([waiting.total, waiting.toArray(), clock.made]).toEqual([0, [], 0])
   })
 
   it.each([

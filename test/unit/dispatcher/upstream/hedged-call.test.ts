@@ -511,14 +511,6 @@ describe('a hedged call', () => {
       expect(at(winner).verbs.at(-1)).toBe('resume')
     })
 
-    it('changes the priority of both, whichever has begun first', () => {
-      const { at, late, recorder } = play({ connecting: [0] })
-      late()
-      at(0).begin()
-      recorder.controller?.reprioritize?.({ urgency: 2 })
-      expect([at(0).verbs, at(1).verbs]).toEqual([['urgency 2'], ['urgency 2']])
-    })
-
     it('begins with the second attempt when the first has found no connection', () => {
       const { at, late, recorder } = play({ connecting: [0, 1] })
       late()

@@ -35,19 +35,6 @@ describe('the connector of HTTP/1.1', () => {
     expect(clock.alarms).toBe(0)
     socket?.destroy()
   })
-
-  it('when the alarm rings, destroys the socket and fails once', async () => {
-    const { port, arrived, allClosed } = await startSilent()
-    const { clock, results } = ask({}, port)
-    await arrived()
-    clock.advance(1_000)
-    clock.advance(1_000)
-    expect(results).toEqual([{ error: expect.any(ConnectTimeoutError), socket: null }])
-    expect(results[0]?.error?.message).toBe(
-      `Could not connect to localhost:${port} within connectTimeout (1000 ms)`,
-    )
-    await allClosed()
-  })
 })
 
 describe('the connector of HTTP/1.1 with a connect function', () => {
@@ -88,15 +75,6 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     await nextTurn()
     expect(results).toEqual([{ error: null, socket: given }])
     expect(given.destroyed).toBe(false)
-  })
-
-  it('that yields a socket that is still connecting, waits for the connection', async () => {
-    const { port } = await startSilent()
-    const { results, settled } = ask(async () => connectSocket(port, '127.0.0.1'), port, 'http:')
-    await settled
-    expect(results).toHaveLength(1)
-    expect(results[0]).toMatchObject({ error: null, socket: { connecting: false } })
-    results[0]?.socket?.destroy()
   })
 
   it('that yields a socket in its handshake, refuses the socket once it has chosen HTTP/2', async () => {

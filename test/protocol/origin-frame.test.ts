@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { FrameReader } from '../../src/protocol/frame-reader.ts'
 import { MAX_ORIGIN_FRAME } from '../../src/protocol/frame-rules.ts'
+import { frames } from '../../src/testing/frames.ts'
 import { EventLog } from './support/event-log.ts'
 
-function toFrame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
-  const header = Buffer.alloc(9)
-  header.writeUIntBE(payload.length, 0, 3)
-  header[3] = type
-  header[4] = flags
-  header.writeUInt32BE(streamId, 5)
-  return Buffer.concat([header, payload])
-}
-
-const SETTINGS = toFrame(4, 0, 0, Buffer.alloc(0))
-const PING = toFrame(6, 0, 0, Buffer.alloc(8))
+const SETTINGS = frames.settings()
+const PING = frames.ping()
 
 function toPayload(origins: readonly string[]): Buffer {
   return Buffer.concat(
@@ -55,7 +47,7 @@ describe('ORIGIN (RFC 8336 §2.1)', () => {
     },
     { what: 'octets that are no ASCII', payload: toPayload(['\xff\x00']), told: 'origins \xff\x00' },
   ])('is told with $what, however it is cut', ({ payload, told }) => {
-    const frame = toFrame(0xc, 0, 0, payload)
+    const frame = frames.frame(0xc, 0, 0, payload)
     expect(readBetween(frame, whole)).toEqual([told])
     const bytes = SETTINGS.length + frame.length + PING.length
     for (let at = 1; at < bytes; at++)
@@ -64,26 +56,26 @@ describe('ORIGIN (RFC 8336 §2.1)', () => {
   })
 
   it('is told with 128 entries at most', () => {
-    const [line = ''] = readBetween(toFrame(0xc, 0, 0, toPayload(Array(200).fill(A))), whole)
+    const [line = ''] = readBetween(frames.frame(0xc, 0, 0, toPayload(Array(200).fill(A))), whole)
     expect(line.split(' ').slice(1)).toEqual(Array(128).fill(A))
   })
 
   it.each([0x1, 0x2, 0x4, 0x8, 0xf])('is ignored with flag %i, which changes its meaning', (flag) => {
-    expect(readBetween(toFrame(0xc, flag, 0, toPayload([A])), whole)).toEqual(['ignored'])
+    expect(readBetween(frames.frame(0xc, flag, 0, toPayload([A])), whole)).toEqual(['ignored'])
   })
 
   it.each([0x10, 0x80, 0xf0])('is told with flag %i', (flag) => {
-    expect(readBetween(toFrame(0xc, flag, 0, toPayload([A])), whole)).toEqual([`origins ${A}`])
+    expect(readBetween(frames.frame(0xc, flag, 0, toPayload([A])), whole)).toEqual([`origins ${A}`])
   })
 
   it.each([1, 2, 2 ** 31 - 1])('is ignored on stream %i', (streamId) => {
-    expect(readBetween(toFrame(0xc, 0, streamId, toPayload([A])), whole)).toEqual(['ignored'])
+    expect(readBetween(frames.frame(0xc, 0, streamId, toPayload([A])), whole)).toEqual(['ignored'])
   })
 
   it('is ignored when it is larger than 64 KiB, and read when it is not', () => {
     const large = MAX_ORIGIN_FRAME + 1
     const toSized = (size: number): Buffer =>
-      toFrame(0xc, 0, 0, Buffer.concat([toPayload([A]), Buffer.alloc(size - A.length - 2)]))
+      frames.frame(0xc, 0, 0, Buffer.concat([toPayload([A]), Buffer.alloc(size - A.length - 2)]))
     expect(readBetween(toSized(large), whole, 2 * large)).toEqual(['ignored'])
     const [line = ''] = readBetween(toSized(large - 1), whole, 2 * large)
     expect(line.startsWith(`origins ${A}`)).toBe(true)

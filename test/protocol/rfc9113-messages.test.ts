@@ -172,14 +172,14 @@ describe('the fields of a response', () => {
 
   it('RFC 9113 §8.2.1: have names without control characters, spaces, upper case, and what is beyond ASCII', () => {
     for (const octet of BAD_NAMES) {
-      for (const name of [octet, `${octet}a`, `a${octet}b`, `a${octet}`]) {
-        const dialogue = new Dialogue()
-        dialogue.open()
-        expect(dialogue.hears(header(OK, [name, 'b'])), JSON.stringify(name)).toEqual([
-          'RST_STREAM(1) PROTOCOL_ERROR',
-        ])
-      }
+      const dialogue = new Dialogue()
+      dialogue.open()
+      const name = `a${octet}b`
+      expect(dialogue.hears(header(OK, [name, 'b'])), JSON.stringify(name)).toEqual([
+        'RST_STREAM(1) PROTOCOL_ERROR',
+      ])
     }
+    for (const name of [' ', ' a', 'a ']) expectMalformed(header(OK, [name, 'b']))
     expectMalformed(header(OK, ['Name', 'b']))
   })
 

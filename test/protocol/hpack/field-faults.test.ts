@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
-import { huffmanSize, writeHuffman } from '../../../src/protocol/hpack/huffman.ts'
-import { decode, encode, startDecoder, toInteger, toLiteral } from './support.ts'
-
-/** A literal in the Huffman code, even where that is longer. */
-function toHuffmanLiteral(text: string): Buffer {
-  const out = Buffer.alloc(huffmanSize(text))
-  return Buffer.concat([toInteger(0x80, 7, writeHuffman(text, out, 0, Number.POSITIVE_INFINITY)), out])
-}
+import { decode, encode, startDecoder, toHuffmanLiteral, toLiteral } from './support.ts'
 
 /** The ways in which one field may come. */
 const WAYS: readonly { readonly way: string; toBlock(name: string, value: string): Buffer }[] = [

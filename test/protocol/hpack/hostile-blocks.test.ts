@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { HpackError } from '../../../src/protocol/hpack/hpack-error.ts'
+import { toRounds } from '../../support/clocks/sample.ts'
 import { encode, Random, startDecoder, toFields, toInteger } from './support.ts'
 
 const MAX_LIST_SIZE = 65_536
@@ -53,12 +54,12 @@ function startTally(): Tally {
 }
 
 describe('the decoder', () => {
-  it('when 7 MB of real blocks are mutated › throws nothing but HpackErrors', () => {
+  it('when real blocks are mutated › throws nothing but HpackErrors', () => {
     const random = new Random(21)
     const tally = startTally()
     let encoder = new HpackEncoder()
     let decoder = new HpackDecoder(4_096, MAX_LIST_SIZE)
-    for (let octets = 0; octets < 7e6; ) {
+    for (let octets = 0; octets < toRounds(7e6, 2e6); ) {
       const block = encode(encoder, toFields(random, 20))
       const bytes = random.below(4) === 0 ? block : mutate(random, block)
       octets += bytes.length
@@ -70,15 +71,15 @@ describe('the decoder', () => {
     expect(tally.others).toEqual([])
     expect(tally.largest).toBeLessThanOrEqual(MAX_LIST_SIZE)
     // Both have to come often, or the test tells nothing.
-    expect(tally.lists).toBeGreaterThan(5_000)
-    expect(tally.errors).toBeGreaterThan(5_000)
+    expect(tally.lists).toBeGreaterThan(1_500)
+    expect(tally.errors).toBeGreaterThan(1_500)
   })
 
-  it('when 3 MB of random octets come › throws nothing but HpackErrors', () => {
+  it('when random octets come › throws nothing but HpackErrors', () => {
     const random = new Random(22)
     const tally = startTally()
     let decoder = new HpackDecoder(4_096, MAX_LIST_SIZE)
-    for (let octets = 0; octets < 3e6; ) {
+    for (let octets = 0; octets < toRounds(3e6, 1e6); ) {
       const bytes = Buffer.alloc(random.below(random.below(10) === 0 ? 2_000 : 40))
       for (let at = 0; at < bytes.length; at++) bytes[at] = random.below(256)
       octets += bytes.length
@@ -86,8 +87,8 @@ describe('the decoder', () => {
     }
     expect(tally.others).toEqual([])
     expect(tally.largest).toBeLessThanOrEqual(MAX_LIST_SIZE)
-    expect(tally.lists).toBeGreaterThan(500)
-    expect(tally.errors).toBeGreaterThan(10_000)
+    expect(tally.lists).toBeGreaterThan(150)
+    expect(tally.errors).toBeGreaterThan(3_000)
   })
 
   /** Octets again and again, a mebibyte of them. */

@@ -3,13 +3,7 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { huffmanSize, writeHuffman } from '../../../src/protocol/hpack/huffman.ts'
-import { Random, startDecoder, toInteger, toLiteral } from './support.ts'
-
-function toHuffmanLiteral(text: string): Buffer {
-  const out = Buffer.alloc(huffmanSize(text))
-  return Buffer.concat([toInteger(0x80, 7, writeHuffman(text, out, 0, Number.POSITIVE_INFINITY)), out])
-}
+import { Random, startDecoder, toHuffmanLiteral, toInteger, toLiteral } from './support.ts'
 
 /** A field without indexing, of a name that is a literal as well. */
 const toField = (name: Buffer, value: Buffer): Buffer => Buffer.concat([Buffer.of(0x00), name, value])
@@ -68,7 +62,7 @@ describe('a literal that is not indexed', () => {
     })
   })
 
-  it.each([1, 2, 3])('when names share what is remembered › is decoded as what it is, seed %i', (seed) => {
+  it.each([1, 2])('when names share what is remembered › is decoded as what it is, seed %i', (seed) => {
     const random = new Random(seed)
     const decoder = startDecoder()
     // Few letters and many names: most lengths are just at an edge of what is remembered.
@@ -87,7 +81,7 @@ describe('a literal that is not indexed', () => {
     }
   })
 
-  it.each([1, 2, 3])('when the name is a static one › is decoded as what it is, seed %i', (seed) => {
+  it.each([1, 2])('when the name is a static one › is decoded as what it is, seed %i', (seed) => {
     const random = new Random(seed)
     const decoder = startDecoder()
     for (let count = 0; count < 20_000; count++) {

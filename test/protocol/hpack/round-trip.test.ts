@@ -8,7 +8,7 @@ import {
 } from '../../../src/protocol/hpack/huffman.ts'
 import { encode, Random, startDecoder, toFields } from './support.ts'
 
-describe.each([1, 2, 3, 4])('random lists of seed %i', (seed) => {
+describe.each([1, 2])('random lists of seed %i', (seed) => {
   it('when the table changes its size again and again › are decoded to what was encoded', () => {
     const random = new Random(seed)
     const encoder = new HpackEncoder()

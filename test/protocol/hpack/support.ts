@@ -3,6 +3,7 @@
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
 import type { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { maxEncodedSize } from '../../../src/protocol/hpack/encoder.ts'
+import { huffmanSize, writeHuffman } from '../../../src/protocol/hpack/huffman.ts'
 
 /** Bytes of hexadecimal digits; spaces and line ends are left out. */
 export function toBytes(hex: string): Buffer {
@@ -43,6 +44,12 @@ export function toInteger(pattern: number, bits: number, value: number): Buffer 
 /** A string literal (RFC 7541 §5.2) as it is. */
 export function toLiteral(text: string): Buffer {
   return Buffer.concat([toInteger(0, 7, text.length), Buffer.from(text, 'latin1')])
+}
+
+/** A literal in the Huffman code, even where that is longer. */
+export function toHuffmanLiteral(text: string): Buffer {
+  const out = Buffer.alloc(huffmanSize(text))
+  return Buffer.concat([toInteger(0x80, 7, writeHuffman(text, out, 0, Number.POSITIVE_INFINITY)), out])
 }
 
 /** Numbers that look random and are the same for the same seed (Mulberry32). */

@@ -3,6 +3,8 @@ import type { Alarm, Clock, OnAlarm } from '../../../src/core/clock.ts'
 class FakeAlarm implements Alarm {
   readonly at: number
   readonly callback: OnAlarm
+  /** It keeps the process alive. */
+  isReferenced = false
   readonly #alarms: Set<FakeAlarm>
 
   constructor(at: number, callback: OnAlarm, alarms: Set<FakeAlarm>) {
@@ -16,8 +18,9 @@ class FakeAlarm implements Alarm {
     this.#alarms.delete(this)
   }
 
-  /** Only a real one has a process to keep alive. */
-  setRef(): void {}
+  setRef(isNeeded: boolean): void {
+    this.isReferenced = isNeeded
+  }
 }
 
 /** A clock that stands still until a test moves it. Times are in milliseconds. */
@@ -34,6 +37,11 @@ export class FakeClock implements Clock {
   /** How many alarms are set. */
   get alarms(): number {
     return this.#alarms.size
+  }
+
+  /** How many of them keep the process alive. */
+  get referenced(): number {
+    return [...this.#alarms].filter(({ isReferenced }) => isReferenced).length
   }
 
   /** How many alarms were ever asked for. */

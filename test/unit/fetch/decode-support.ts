@@ -13,11 +13,16 @@ export type Encode = (bytes: Uint8Array) => Buffer
 export const hasZstd = 'zstdCompressSync' in zlib
 export const zstd: [string, Coding, Encode][] = hasZstd ? [['zstd', 'zstd', zlib.zstdCompressSync]] : []
 
+/** @param quality noise takes seconds with the usual one, 11, and gets no smaller */
+function brotli(bytes: Uint8Array, quality: number): Buffer {
+  return zlib.brotliCompressSync(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: quality } })
+}
+
 export const formats: [string, Coding, Encode][] = [
   ['gzip', 'gzip', zlib.gzipSync],
   ['deflate', 'deflate', zlib.deflateSync],
   ['deflate without a header', 'deflate', zlib.deflateRawSync],
-  ['br', 'br', zlib.brotliCompressSync],
+  ['br', 'br', (bytes) => brotli(bytes, 5)],
   ...zstd,
 ]
 
@@ -110,14 +115,10 @@ export function cut(buffer: Buffer, length: number): Buffer[] {
   return Array.from({ length: count }, (_, i) => buffer.subarray(i * length, (i + 1) * length))
 }
 
-/** Megabytes of noise take seconds with the usual quality, and get no smaller. */
-const toFastBrotli: Encode = (bytes) =>
-  zlib.brotliCompressSync(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })
-
 /** @param isFast whether it matters how long it takes, and not how it looks */
 export function encodeAll(codings: readonly Coding[], bytes: Buffer, isFast = false): Buffer {
   const encoders = new Map<string, Encode>(formats.map(([, coding, encode]) => [coding, encode]))
-  if (isFast) encoders.set('br', toFastBrotli)
+  if (isFast) encoders.set('br', (bytes) => brotli(bytes, 1))
   return codings.toReversed().reduce((inner, coding) => encoders.get(coding)?.(inner) ?? inner, bytes)
 }
 

@@ -97,6 +97,7 @@ describe('toReferrerField', () => {
       'http://b.test/',
       'http://notlocalhost/',
       'http://localhost.b.test/',
+      'http://a.localhost.b.test/',
       'http://127.0.0.1.b.test/',
       'http://127.b.test/',
       'http://128.0.0.1/',

@@ -1,24 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import type { EndedSession, ReconnectDemand } from '../../../src/scheduler/reconnect-policy.ts'
 import { ReconnectPolicy } from '../../../src/scheduler/reconnect-policy.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from '../../../src/scheduler/replay.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
 
 const FIRST_DELAY = 100
-
-/** Records whether its last alarm would keep the process alive. */
-class WatchedClock extends FakeClock {
-  isReferenced: boolean | null = null
-
-  override after(delay: number, callback: OnAlarm): Alarm {
-    const alarm = super.after(delay, callback)
-    const setRef = (isNeeded: boolean): void => {
-      this.isReferenced = isNeeded
-    }
-    return { cancel: () => alarm.cancel(), setRef }
-  }
-}
 
 /** The calls for which connections are made. */
 class TestDemand implements ReconnectDemand {
@@ -31,7 +17,7 @@ class TestDemand implements ReconnectDemand {
 }
 
 function setUp() {
-  const clock = new WatchedClock()
+  const clock = new FakeClock()
   const demand = new TestDemand()
   const onOver = vi.fn()
   return { clock, demand, onOver, policy: new ReconnectPolicy(clock, demand, onOver) }
@@ -171,10 +157,10 @@ describe('ReconnectPolicy', () => {
       demand.calls = calls
       policy.recordFailedConnection()
       policy.recordFailedConnection()
-      expect(clock.isReferenced).toBe(calls > 0)
+      expect(clock.referenced).toBe(calls)
       demand.calls = 1 - calls
       policy.updateRef()
-      expect(clock.isReferenced).toBe(calls === 0)
+      expect(clock.referenced).toBe(1 - calls)
     })
   })
 

@@ -44,38 +44,9 @@ describe('the options of a load', () => {
   })
 
   it('are all read', async () => {
-    const amounts = [
-      '-c',
-      '4',
-      '-m',
-      '7',
-      '-n',
-      '1000',
-      '-t',
-      '2',
-      '--rate',
-      '50',
-      '--warm-up',
-      '2s',
-      '--timeout',
-      '500ms',
-    ]
-    const request = [
-      '-X',
-      'PUT',
-      '-H',
-      'A: b',
-      '-H',
-      'a:c',
-      '-d',
-      'text',
-      '-k',
-      '--json',
-      '--chart',
-      'a.svg',
-      '-y',
-    ]
-    const { spec, ...rest } = await read(...amounts, ...request, '-D', '1m', '--h2c', 'localhost:12080')
+    const amounts = '-c 4 -m 7 -n 1000 -t 2 --rate 50 --warm-up 2s --timeout 500ms -D 1m'
+    const request = '-X PUT -H A:b -H a:c -d text -k --h2c --json --chart a.svg -y localhost:12080'
+    const { spec, ...rest } = await read(...amounts.split(' '), ...request.split(' '))
     expect(rest).toMatchObject({ isJson: true, chart: 'a.svg', isAgreed: true })
     expect(spec).toEqual({
       origin: 'http://localhost:12080',

@@ -189,15 +189,6 @@ describe('Call', () => {
       expect(handler.requestsSent).toBe(1)
     })
 
-    it('tells the handler of the body during the response, too', () => {
-      const handler = new UploadHandler()
-      const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to('receiving')
-      scene.call.sent(Buffer.from('ab'))
-      scene.call.uploaded()
-      expect([handler.sent.length, handler.requestsSent]).toEqual([1, 1])
-      expect(scene.call.state).toBe('receiving')
-    })
-
     it.each(['queued', 'settled'] as const)('tells it nothing when it is %s', (state) => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to(state)

@@ -7,6 +7,7 @@ import type { ResolvedClientOptions } from '../../../src/options/options.ts'
 import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import { DEFAULT_RECEIVE_LIMITS } from '../../../src/options/receive-limits.ts'
 import type { ClientOptions } from '../../../types/client.ts'
+import { toRefusal as toInvalid } from '../thrown.ts'
 
 /** toClientOptions() as JavaScript calls it: with anything at all. */
 function resolve(options: unknown): ResolvedClientOptions {
@@ -18,15 +19,7 @@ function toDefaults(table: Readonly<Record<string, LimitRow>>): Record<string, n
 }
 
 /** What toOrigin() says of a value that it refuses. */
-function toRefusal(value: unknown): string {
-  try {
-    toOrigin(value)
-  } catch (error) {
-    if (error instanceof InvalidArgumentError) return error.message
-    throw error
-  }
-  throw new Error('It was accepted')
-}
+const toRefusal = (value: unknown): string => toInvalid(() => toOrigin(value))
 
 // What the figures are, test/unit/options/limits-table.test.ts holds the table to.
 const limits: object = { ...toDefaults(CALL_LIMITS), connectTimeout: null, isQueueTimeoutGiven: false }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors/errors.ts'
+import { InvalidReturnValueError } from '../../../src/errors/errors.ts'
 import type { ResolvedAgentOptions } from '../../../src/options/options.ts'
 import { toAgentOptions, toConnections, toOrigin } from '../../../src/options/options.ts'
 import type { SessionOptions } from '../../../src/options/session-options.ts'
 import { toSessionOptions } from '../../../src/options/session-options.ts'
 import type { Dispatcher } from '../../../types/dispatcher.ts'
+import { toRefusal } from '../thrown.ts'
 
 /** As JavaScript calls it: with anything at all. */
 function resolve(options: object): SessionOptions {
@@ -13,17 +14,6 @@ function resolve(options: object): SessionOptions {
 
 function resolveAgent(options: object): ResolvedAgentOptions {
   return Reflect.apply(toAgentOptions, undefined, [options])
-}
-
-/** What it says of something that it refuses. */
-function toRefusal(run: () => unknown): string {
-  try {
-    run()
-  } catch (error) {
-    if (error instanceof InvalidArgumentError) return error.message
-    throw error
-  }
-  throw new Error('It was accepted')
 }
 
 /** The settings of a client without options. */

@@ -5,7 +5,7 @@ import type { Http1ConnectListener, Http1Response } from '../../../src/proxy/htt
 import { Http1Connect } from '../../../src/proxy/http1-connect.ts'
 import { nextTurn } from '../session/connect/connect-scene.ts'
 import type { ProxyEnds } from '../session/connect/proxy-scene.ts'
-import { closed, openEnds, sendPieces, toCuts } from '../session/connect/proxy-scene.ts'
+import { closed, openEnds, readAll, sendPieces, toCuts } from '../session/connect/proxy-scene.ts'
 
 /** Writes down what it hears. */
 class Notes implements Http1ConnectListener {
@@ -72,16 +72,6 @@ async function play(text: string, end: 'open' | 'end' | 'reset' = 'open'): Promi
   if (end === 'reset') scene.proxy.resetAndDestroy()
   await scene.notes.settled
   return scene
-}
-
-/** What a tunnel has read, once it has so many bytes. */
-async function readAll(socket: Socket, length: number): Promise<string> {
-  let text = ''
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1')
-  })
-  while (text.length < length) await nextTurn()
-  return text
 }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\nVia: 1.1 proxy\r\n\r\n'

@@ -10,21 +10,12 @@ import {
   withoutCredentials,
 } from '../../../src/proxy/proxy-options.ts'
 import type { ProxyAgentOptions, RequestHeaders } from '../../../types/index.ts'
+import { toThrown } from '../thrown.ts'
 
 const URI = 'http://proxy.test:3128'
 
 const resolve = (options: object): ResolvedProxyOptions =>
   toProxyOptions({ uri: URI, ...options } as ProxyAgentOptions)
-
-/** The error of bad options. */
-function fail(act: () => unknown): Error {
-  try {
-    act()
-  } catch (thrown) {
-    return thrown as Error
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe("a proxy's URL", () => {
   it.each([
@@ -67,7 +58,7 @@ describe("a proxy's URL", () => {
     ['ftp://me:secret@proxy.test', 'got "…@proxy.test'],
     ['http://me%zz:secret@proxy.test', 'got a URL (not shown)'],
   ])('%j is refused, and the error shows no credentials', (uri, shown) => {
-    const error = fail(() => toProxyTarget('uri', uri))
+    const error = toThrown(() => toProxyTarget('uri', uri))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toMatch(/^Invalid uri: got .*, expected /)
     expect(error.message).toContain(shown)
@@ -99,14 +90,14 @@ describe('credentials', () => {
     ['username', 5, 'got 5, expected a string'],
     ['password', {}, 'got an object (Object), expected a string'],
   ])('%s: %j is refused', (name, value, text) => {
-    const error = fail(() => resolve({ [name]: value }))
+    const error = toThrown(() => resolve({ [name]: value }))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toContain(`Invalid ${name}: ${text}`)
     expect(inspect(error)).not.toContain('secret')
   })
 
   it('token and auth exclude each other', () => {
-    const error = fail(() => resolve({ token: 'Bearer secret', auth: 'secret' }))
+    const error = toThrown(() => resolve({ token: 'Bearer secret', auth: 'secret' }))
     expect(error.message).toBe('Invalid auth: expected auth or token, not both')
   })
 
@@ -142,7 +133,7 @@ describe('credentials', () => {
       'Invalid password: got 300 bytes',
     ],
   ])('that SOCKS5 has no room for: %j', (options, text) => {
-    const error = fail(() => resolve(options))
+    const error = toThrown(() => resolve(options))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toContain(text)
     expect(inspect(error)).not.toContain('secret')
@@ -163,7 +154,7 @@ describe('options', () => {
     ['clientFactory', {}, 'Invalid clientFactory: got an object (Object), expected a function'],
     ['socketPath', '/tmp/x', 'Invalid socketPath: got "/tmp/x", expected none'],
   ])('%s: %j is refused', (name, value, text) => {
-    const error = fail(() => resolve({ [name]: value }))
+    const error = toThrown(() => resolve({ [name]: value }))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toContain(text)
   })
@@ -260,7 +251,7 @@ describe('header fields for the proxy', () => {
   })
 
   it('of a function that returns something else', () => {
-    const of = (made: unknown): Error => fail(() => toProxyHeaders(resolve({ headers: () => made })))
+    const of = (made: unknown): Error => toThrown(() => toProxyHeaders(resolve({ headers: () => made })))
     expect(of(Promise.resolve({ 'x-a': '1' }))).toBeInstanceOf(InvalidReturnValueError)
     expect(of('Bearer secret')).toBeInstanceOf(InvalidArgumentError)
     expect(of('Bearer secret').message).not.toContain('secret')
@@ -286,7 +277,7 @@ describe('proxy-authorization among the headers of a request', () => {
   }
   describe.each(Object.entries(FORMS))('in %s', (_form, toHeaders) => {
     it.each(['proxy-authorization', 'Proxy-Authorization', 'PROXY-AUTHORIZATION'])('as %s', (name) => {
-      const error = fail(() => withoutCredentials(toHeaders(name) as RequestHeaders))
+      const error = toThrown(() => withoutCredentials(toHeaders(name) as RequestHeaders))
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toContain("Invalid header 'proxy-authorization'")
       expect(inspect(error)).not.toContain('secret')
@@ -388,7 +379,7 @@ describe('the constructors', () => {
       'Invalid proxyTunnel: got 1',
     ],
   ])('%s names the option that it refuses', (_name, make, text) => {
-    const error = fail(make)
+    const error = toThrown(make)
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toContain(text)
     expect(inspect(error)).not.toContain('secret')

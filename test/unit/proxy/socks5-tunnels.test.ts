@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ConnectError, ConnectTimeoutError } from '../../../src/errors/errors.ts'
 import { ProxyConnectionError, Socks5ProxyError } from '../../../src/errors/proxy-errors.ts'
@@ -11,7 +10,7 @@ import type { Connector } from '../../../types/index.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
 import { NotedResults, nextTurn, toTarget } from '../session/connect/connect-scene.ts'
 import type { ProxyEnds } from '../session/connect/proxy-scene.ts'
-import { closed, openEnds, sendPieces, toConnector, toCuts } from '../session/connect/proxy-scene.ts'
+import { closed, openEnds, readAll, sendPieces, toConnector, toCuts } from '../session/connect/proxy-scene.ts'
 
 const PROXY = {
   protocol: 'socks5:',
@@ -51,15 +50,6 @@ function open(): Scene {
 
 const toError = ({ results: [result] }: Scene): Error =>
   result !== undefined && 'error' in result ? result.error : new Error('there is a tunnel')
-
-async function readAll(tunnel: Duplex, length: number): Promise<string> {
-  let text = ''
-  tunnel.on('data', (chunk: Buffer) => {
-    text += chunk
-  })
-  while (text.length < length) await nextTurn()
-  return text
-}
 
 describe('a tunnel', () => {
   it.each(['', 'SERVER'])('is open at each cut, with %j behind the reply', async (first) => {

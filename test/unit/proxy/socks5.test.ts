@@ -5,20 +5,12 @@ import { Socks5ProxyError } from '../../../src/errors/proxy-errors.ts'
 import { SocksHandshake, toAuthentication, toConnectRequest, toGreeting } from '../../../src/proxy/socks5.ts'
 import { toTunnelTarget } from '../../../src/proxy/tunnels.ts'
 import { toCuts } from '../session/connect/proxy-scene.ts'
+import { toThrown } from '../thrown.ts'
 
 const CREDENTIALS = { username: 'me', password: 'secret' }
 const TARGET = toTunnelTarget('a.test', 443)
 
 const hex = (bytes: Buffer | null): string | null => bytes?.toString('hex') ?? null
-
-function fail(act: () => unknown): Error {
-  try {
-    act()
-  } catch (thrown) {
-    return thrown as Error
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe('the messages of RFC 1928 and RFC 1929', () => {
   it('greet with the methods that there are credentials for', () => {
@@ -41,7 +33,7 @@ describe('the messages of RFC 1928 and RFC 1929', () => {
     ['username', { username: 'ä'.repeat(128), password: 'secret' }],
     ['password', { username: 'x', password: 'secret'.repeat(43) }],
   ])('have no room for a %s like this', (name, credentials) => {
-    const error = fail(() => toAuthentication(credentials))
+    const error = toThrown(() => toAuthentication(credentials))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toMatch(new RegExp(`^Invalid ${name}: got \\d+ bytes, expected 1 to 255$`))
     expect(inspect(error)).not.toContain('secret')
@@ -64,7 +56,7 @@ describe('the messages of RFC 1928 and RFC 1929', () => {
 
   it('have room for a name of 255 bytes, and not of 256', () => {
     expect(toConnectRequest(toTunnelTarget('a'.repeat(255), 1))).toHaveLength(4 + 1 + 255 + 2)
-    const error = fail(() => toConnectRequest(toTunnelTarget('a'.repeat(256), 1)))
+    const error = toThrown(() => toConnectRequest(toTunnelTarget('a'.repeat(256), 1)))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.message).toContain("name of the origin's host: got 256 bytes")
   })
@@ -124,7 +116,7 @@ describe('a refusal', () => {
     for (const pieces of toCuts(Buffer.of(5, reply, 0, 1, 0, 0, 0, 0, 0, 0))) {
       const handshake = new SocksHandshake(TARGET, null)
       handshake.receive(Buffer.of(5, 0))
-      const error = fail(() => pieces.map((piece) => handshake.receive(piece)))
+      const error = toThrown(() => pieces.map((piece) => handshake.receive(piece)))
       expect(error).toBeInstanceOf(Socks5ProxyError)
       expect(error.message).toBe(`The SOCKS5 proxy replied: ${text}`)
       expect(error).toMatchObject({ code: `UND_ERR_SOCKS5_REPLY_${reply}` })
@@ -145,7 +137,7 @@ describe('a refusal', () => {
   ])('with %s', (_name, credentials, sent, code) => {
     for (const pieces of toCuts(fromHex(sent))) {
       const handshake = new SocksHandshake(TARGET, credentials)
-      const error = fail(() => pieces.map((piece) => handshake.receive(piece)))
+      const error = toThrown(() => pieces.map((piece) => handshake.receive(piece)))
       expect(error).toBeInstanceOf(Socks5ProxyError)
       expect(error).toMatchObject({ code: `UND_ERR_SOCKS5_${code}` })
       expect(inspect(error)).not.toContain('secret')
@@ -154,6 +146,6 @@ describe('a refusal', () => {
 
   it('of credentials that have no room', () => {
     const handshake = new SocksHandshake(TARGET, { username: 'x'.repeat(256), password: '' })
-    expect(fail(() => handshake.receive(Buffer.of(5, 2)))).toBeInstanceOf(InvalidArgumentError)
+    expect(toThrown(() => handshake.receive(Buffer.of(5, 2)))).toBeInstanceOf(InvalidArgumentError)
   })
 })

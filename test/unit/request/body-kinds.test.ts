@@ -263,17 +263,6 @@ describe('toBodySource', () => {
   })
 
   describe('when it is watched', () => {
-    it('tells of a failure before it is opened', async () => {
-      const readable = new Readable({ read() {} })
-      const source = toStream(readable)
-      const broken: Error[] = []
-      source.watch((error) => broken.push(error))
-      const error = new Error('The file is gone')
-      readable.destroy(error)
-      await setImmediate()
-      expect(broken).toEqual([error])
-    })
-
     it('tells once of one that is destroyed without an error', async () => {
       const readable = new Readable({ read() {} })
       const source = toStream(readable)

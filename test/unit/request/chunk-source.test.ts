@@ -103,23 +103,6 @@ describe('IteratorSource', () => {
   })
 
   describe('when it is stopped from inside the iterator', () => {
-    it('tells it after it has given its piece, and not while it runs', () => {
-      const told: string[] = []
-      const source: IteratorSource = new IteratorSource({
-        next: () => {
-          source.stop()
-          told.push('gives')
-          return { done: false, value: 'a' }
-        },
-        return: () => {
-          told.push('returns')
-          return { done: true, value: undefined }
-        },
-      })
-      source.next()
-      expect(told).toEqual(['gives', 'returns'])
-    })
-
     it('tells it too when it throws then', () => {
       const told: string[] = []
       const source: IteratorSource = new IteratorSource({
@@ -139,12 +122,6 @@ describe('IteratorSource', () => {
 })
 
 describe('ReaderSource', () => {
-  it('gives what the stream gives', async () => {
-    const source = new ReaderSource(new Response('abc').body ?? new ReadableStream())
-    expect(Buffer.from((await source.next()).value as Uint8Array).toString()).toBe('abc')
-    expect(await source.next()).toMatchObject({ done: true })
-  })
-
   it('cancels it once, with the reason, also while a read is pending', async () => {
     const cancelled: unknown[] = []
     const source = new ReaderSource(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
@@ -156,40 +133,12 @@ describe('ReaderSource', () => {
     expect(cancelled).toEqual([reason])
     expect(await pending).toMatchObject({ done: true })
   })
-
-  it('takes no notice of a stream that does not want to be cancelled', async () => {
-    const source = new ReaderSource(
-      new ReadableStream({ cancel: () => Promise.reject(new Error('It does not want to end')) }),
-    )
-    source.stop(null)
-    // An unhandled rejection would end the run.
-    await setImmediate()
-    expect(() => source.stop(null)).not.toThrow()
-  })
 })
 
 describe('PartsSource', () => {
   it('gives bytes and blobs one after another, empty ones too', async () => {
     const parts = [Buffer.from('a'), new Blob(['bc', 'd']), new Blob([]), Buffer.alloc(0), Buffer.from('e')]
     expect(await read(new ChunkReadable(new PartsSource(parts)))).toBe('abcde')
-  })
-
-  it('opens a blob when its turn comes', async () => {
-    const opened: string[] = []
-    const toBlob = (name: string) => ({
-      size: 1,
-      type: '',
-      stream: () => {
-        opened.push(name)
-        return new Blob([name]).stream()
-      },
-    })
-    const source = new PartsSource([toBlob('a'), toBlob('b')])
-    expect(opened).toEqual([])
-    await source.next()
-    expect(opened).toEqual(['a'])
-    await source.next()
-    expect(opened).toEqual(['a', 'b'])
   })
 
   it('releases the blob that is being read, and opens no other', async () => {

@@ -1,6 +1,5 @@
 import { Headers as UndiciHeaders } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import type { HeaderTarget } from '../../../src/request/headers.ts'
 import {
   addHeaders,
@@ -9,6 +8,7 @@ import {
   toRawHeaders,
 } from '../../../src/request/headers.ts'
 import { toFields } from '../../support/clients/fields.ts'
+import { toRefusal as toInvalid } from '../thrown.ts'
 
 /** addHeaders() as JavaScript calls it: with anything at all. */
 function add(headers: unknown): HeaderTarget {
@@ -31,15 +31,7 @@ function toWire(headers: unknown): [string, string | string[]][] {
 }
 
 /** What addHeaders() says of headers that it refuses. */
-function toRefusal(headers: unknown): string {
-  try {
-    add(headers)
-  } catch (error) {
-    if (error instanceof InvalidArgumentError) return error.message
-    throw error
-  }
-  throw new Error('They were accepted')
-}
+const toRefusal = (headers: unknown): string => toInvalid(() => add(headers))
 
 /** The forms of one header list. */
 function toForms(pairs: [string, unknown][]): [string, unknown][] {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { toPriorityField, toUrgency } from '../../../src/request/priority.ts'
+import { toThrown } from '../thrown.ts'
 
 const LEVELS = [0, 1, 2, 3, 4, 5, 6, 7] as const
 /** A missing parameter (RFC 9218 §4) has the reader's default. */
@@ -11,14 +12,7 @@ function toField(priority: unknown): string {
   return Reflect.apply(toPriorityField, undefined, [priority])
 }
 
-function toRefusal(priority: unknown): Error {
-  try {
-    toField(priority)
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('It was accepted')
-}
+const toRefusal = (priority: unknown): Error => toThrown(() => toField(priority))
 
 describe('the value of a priority field', () => {
   describe('when a level is given', () => {

@@ -1,30 +1,16 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError, RequestContentLengthMismatchError } from '../../../src/errors/errors.ts'
-import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
+import { toClientOptions } from '../../../src/options/options.ts'
 import type { SendableBody } from '../../../src/request/body-source.ts'
 import { NO_BODY } from '../../../src/request/body-source.ts'
 import { Request } from '../../../src/request/request.ts'
 import type { WireHeaders } from '../../../src/request/wire-headers.ts'
 import { getField } from '../../../src/request/wire-headers.ts'
-import type { ClientOptions } from '../../../types/client.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
+import { make as makeRequest, ORIGIN, toRefusal } from './request-scene.ts'
 
-const origin = toOrigin('https://example.com')
-
-function make(options: Partial<DispatchOptions> = {}, client: ClientOptions = {}): Request {
-  return new Request({ method: 'POST', path: '/', ...options }, origin, toClientOptions(client))
-}
-
-/** What the constructor throws when JavaScript calls it, with anything at all. */
-function toRefusal(options: object): Error {
-  try {
-    Reflect.construct(Request, [{ method: 'POST', path: '/', ...options }, origin, toClientOptions({})])
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('It was accepted')
-}
+const make: typeof makeRequest = (options, client) => makeRequest({ method: 'POST', ...options }, client)
 
 /** The body that the factory of a request makes. */
 function toMade(request: Request): SendableBody {
@@ -210,7 +196,7 @@ describe('Request', () => {
     it.each([false, null, undefined])('asks for nothing: %s', (expectContinue) => {
       const request: Request = Reflect.construct(Request, [
         { method: 'POST', path: '/', body: 'abc', expectContinue },
-        origin,
+        ORIGIN,
         toClientOptions({}),
       ])
       expect(getField(request.wire, 'expect')).toBeUndefined()

@@ -1,24 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors/errors.ts'
-import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
-import { Request } from '../../../src/request/request.ts'
+import type { Request } from '../../../src/request/request.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-
-const origin = toOrigin('https://example.com:8443')
-
-function make(options: Partial<DispatchOptions> = {}): Request {
-  return new Request({ method: 'GET', path: '/', ...options }, origin, toClientOptions({}))
-}
-
-/** What the constructor throws when JavaScript calls it, with anything at all. */
-function toRefusal(options: object): Error {
-  try {
-    Reflect.construct(Request, [{ method: 'GET', path: '/', ...options }, origin, toClientOptions({})])
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('It was accepted')
-}
+import { make, toRefusal } from './request-scene.ts'
 
 /** All values of a field, in the order of the wire. */
 function toValues({ wire }: Request, name: string): string[] {

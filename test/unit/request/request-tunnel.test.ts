@@ -5,21 +5,10 @@ import { NO_BODY } from '../../../src/request/body-source.ts'
 import { Request } from '../../../src/request/request.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { toFields } from '../../support/clients/fields.ts'
+import { ORIGIN, toRefusal } from './request-scene.ts'
 
-const origin = toOrigin('https://example.com:8443')
-
-function make(options: DispatchOptions, to = origin): Request {
+function make(options: DispatchOptions, to = ORIGIN): Request {
   return new Request(options, to, toClientOptions({}))
-}
-
-/** What the constructor throws when JavaScript calls it, with anything at all. */
-function toRefusal(options: object): Error {
-  try {
-    Reflect.construct(Request, [options, origin, toClientOptions({})])
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('It was accepted')
 }
 
 describe('Request', () => {

@@ -5,25 +5,9 @@ import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import { NO_BODY } from '../../../src/request/body-source.ts'
 import { Request } from '../../../src/request/request.ts'
 import { getField } from '../../../src/request/wire-headers.ts'
-import type { ClientOptions } from '../../../types/client.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { toFields } from '../../support/clients/fields.ts'
-
-const origin = toOrigin('https://example.com:8443')
-
-function make(options: Partial<DispatchOptions> = {}, client: ClientOptions = {}): Request {
-  return new Request({ method: 'GET', path: '/', ...options }, origin, toClientOptions(client))
-}
-
-/** What the constructor throws when JavaScript calls it, with anything at all. */
-function toRefusal(options: object): Error {
-  try {
-    Reflect.construct(Request, [{ method: 'GET', path: '/', ...options }, origin, toClientOptions({})])
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('It was accepted')
-}
+import { make, ORIGIN, toRefusal } from './request-scene.ts'
 
 describe('Request', () => {
   describe('when it is made', () => {
@@ -42,7 +26,7 @@ describe('Request', () => {
 
     it('has what was asked for', () => {
       expect(request).toMatchObject({
-        origin,
+        origin: ORIGIN,
         method: 'GET',
         path: '/a?b=c',
         host: null,
@@ -80,7 +64,7 @@ describe('Request', () => {
         options: { headers: { host: 'example.com:443' } },
         target: 'http://example.com:443',
       },
-    ])('asks for the origin $target with $options', ({ of = origin.href, options, target }) => {
+    ])('asks for the origin $target with $options', ({ of = ORIGIN.href, options, target }) => {
       const all = { method: 'GET', path: '/', ...options }
       expect(new Request(all, toOrigin(of), toClientOptions({})).targetOrigin).toBe(target)
     })
@@ -249,7 +233,7 @@ describe('Request', () => {
 
     it.each([undefined, null])('appends nothing for %s', (query) => {
       expect(
-        Reflect.construct(Request, [{ method: 'GET', path: '/a', query }, origin, toClientOptions({})]),
+        Reflect.construct(Request, [{ method: 'GET', path: '/a', query }, ORIGIN, toClientOptions({})]),
       ).toMatchObject({
         path: '/a',
       })
@@ -279,7 +263,7 @@ describe('Request', () => {
       ['a URL', new URL('https://example.com:8443')],
       ['undefined', undefined],
     ])('takes the own one: %s', (_kind, given) => {
-      expect(make({ origin: given }).origin).toBe(origin)
+      expect(make({ origin: given }).origin).toBe(ORIGIN)
     })
 
     it.each([

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ClientHttp2Session } from 'node:http2'
 import { connect, sensitiveHeaders } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toResponseHeaders } from '../../../src/request/header-object.ts'
+import { toHeaderObject, toResponseHeaders } from '../../../src/request/header-object.ts'
 import { Flag, frames } from '../../../src/testing/frames.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import { Random } from '../../support/clocks/seeded-random.ts'
@@ -71,12 +71,18 @@ function toAnatomy(object: object): unknown {
   return { properties, prototype: Reflect.getPrototypeOf(object) }
 }
 
+/** The names with their values, in one order: objects put names that are indices first. */
+function toSorted(object: object): [string, unknown][] {
+  return Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
 describe('the header object of engine wire', () => {
   it.each(LENGTHS)('is what node:http2 makes of the same %i fields', async (length) => {
     const random = new Random(length)
     const lists = Array.from({ length: LISTS_OF_LENGTH }, () => toRandomFields(random, length))
     const theirs = await toNodeObjects(lists)
     expect(lists.map((fields) => toAnatomy(toResponseHeaders(toList(fields))))).toEqual(theirs.map(toAnatomy))
+    expect(lists.map((fields) => toSorted(toHeaderObject(fields.flat())))).toEqual(theirs.map(toSorted))
   })
 
   it.each(NAMES)('is what node:http2 makes of %s that comes once, twice and three times', async (name) => {
@@ -85,6 +91,7 @@ describe('the header object of engine wire', () => {
     )
     const theirs = await toNodeObjects(lists)
     expect(lists.map((fields) => toAnatomy(toResponseHeaders(toList(fields))))).toEqual(theirs.map(toAnatomy))
+    expect(lists.map((fields) => toSorted(toHeaderObject(fields.flat())))).toEqual(theirs.map(toSorted))
   })
 
   describe('of trailers, which have no :status', () => {

@@ -6,20 +6,9 @@ import { toHref } from '../../../src/fetch/fetch-url.ts'
 import { request } from '../../../src/global/top-level.ts'
 import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
 import { Request } from '../../../src/request/request.ts'
+import { toRefusal } from './request-scene.ts'
 
 const SECRET = 's3cret'
-
-/** What the constructor of a request says of options that it refuses. */
-function toRefusal(options: object): Error {
-  const given = { path: '/', method: 'GET', ...options }
-  try {
-    Reflect.construct(Request, [given, toOrigin('https://a.example'), toClientOptions({})])
-  } catch (thrown) {
-    expect(thrown).toBeInstanceOf(InvalidArgumentError)
-    return thrown as Error
-  }
-  throw new Error('The options were taken')
-}
 
 describe('a value in an error message', () => {
   it('is escaped where a terminal or a log would act upon it', () => {

@@ -1,6 +1,7 @@
 /** The proxy's end of a connection without a socket, and messages in pieces. */
 
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { PairedDuplex } from '../../../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../../../types/index.ts'
@@ -51,4 +52,14 @@ export function toCuts(message: Buffer): Buffer[][] {
 /** Settles when the stream is closed. */
 export function closed(stream: NodeJS.EventEmitter & { readonly closed: boolean }): Promise<void> {
   return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', resolve))
+}
+
+/** What a tunnel has read, once it has so many bytes. */
+export async function readAll(tunnel: Duplex, length: number): Promise<string> {
+  let text = ''
+  tunnel.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+  })
+  while (text.length < length) await nextTurn()
+  return text
 }

@@ -256,17 +256,3 @@ describe('when the signal fires while the integrity of a body is checked', () =>
     await expectAlive(rig)
   })
 })
-
-describe('when a body with an integrity is empty', () => {
-  it('it can be read as a stream', async () => {
-    const rig = await startRig({
-      onRequest(stream) {
-        stream.head(200)
-        stream.end()
-      },
-    })
-    const integrity = `sha256-${createHash('sha256').digest('base64')}`
-    const response = await rig.get('/empty', { integrity })
-    expect(await toStream(response).getReader().read()).toEqual({ done: true, value: undefined })
-  })
-})

@@ -3,7 +3,6 @@
 import { getEventListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../../../src/index.ts'
 import type { FetchInit } from '../../../types/index.ts'
 import { INTERNAL_ERROR } from '../../support/peers/error-codes.ts'
 import type { Rig } from './body-support-rig.ts'
@@ -189,39 +188,5 @@ describe('when a thousand fetches share a signal', () => {
     setMaxListeners(limit, signal)
     await (await rig.get('/whole', { signal })).text()
     expect(toLimit(signal)).toBe(limit)
-  })
-})
-
-describe('when the signal is of another kind', () => {
-  it('AbortSignal.any() gives the reason of the one that fires', async () => {
-    const rig = await start()
-    const controllers = [new AbortController(), new AbortController()]
-    const signal = AbortSignal.any(controllers.map((one) => one.signal))
-    const fetched = toReason(rig.get('/none', { signal }))
-    controllers[1]?.abort(reason)
-    expect(await fetched).toBe(reason)
-  })
-
-  it('AbortSignal.timeout() gives its TimeoutError', async () => {
-    const rig = await start()
-    const fetched = toReason(rig.get('/none', { signal: AbortSignal.timeout(1) }))
-    expect(await fetched).toMatchObject({ name: 'TimeoutError', code: 23 })
-  })
-
-  it('that of a Request aborts the fetch', async () => {
-    const rig = await start()
-    const controller = new AbortController()
-    const request = new Request(`${rig.peer.origin}/open`, { signal: controller.signal })
-    const response = await fetch(request, { dispatcher: rig.agent })
-    controller.abort(reason)
-    expect(await toReason(response.text())).toBe(reason)
-    expect(listeners(request.signal)).toBe(0)
-  })
-
-  it('null overrules that of a Request', async () => {
-    const rig = await start()
-    const request = new Request(`${rig.peer.origin}/whole`, { signal: AbortSignal.abort(reason) })
-    const response = await fetch(request, { dispatcher: rig.agent, signal: null })
-    expect(await response.text()).toBe('GET /whole')
   })
 })

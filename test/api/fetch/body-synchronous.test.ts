@@ -1,14 +1,7 @@
-/**
- * Dispatchers that call the handler within resume(), as undici's HTTP/1.1 does; and ends in the middle of an element.
- */
+/** Dispatchers that call the handler within resume(), as undici's HTTP/1.1 does. */
 
-import { getEventListeners } from 'node:events'
-import { createServer } from 'node:http'
-import http2 from 'node:http2'
-import type { AddressInfo } from 'node:net'
-import zlib from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Agent, fetch } from '../../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { fetch } from '../../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
 import { INERT } from '../../support/clients/inert-controller.ts'
 
@@ -77,46 +70,5 @@ describe('when a dispatcher calls the handler within resume()', () => {
   it.each(sizes.map((lengths) => [lengths]))('loses nothing of %j, read whole', async (lengths) => {
     const response = await fetch('http://a.test/', { dispatcher: toDispatcher(toPieces(lengths)) })
     expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.concat(toPieces(lengths)))).toBe(true)
-  })
-})
-
-describe('when a body ends in the middle of an element', () => {
-  const plain = createServer((_request, response) => {
-    response.setHeader('content-encoding', 'gzip')
-    response.end(zlib.gzipSync('abc'))
-  })
-  const framed = http2.createServer((_request, response) => {
-    response.setHeader('content-encoding', 'gzip')
-    response.end(zlib.gzipSync('abc'))
-  })
-  const servers = [plain, framed]
-  const toOrigin = (server: typeof plain | typeof framed) =>
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const agent = new Agent({ h2c: ({ port }) => port === String((framed.address() as AddressInfo).port) })
-
-  beforeAll(async () => {
-    for (const server of servers) {
-      await new Promise<void>((resolve) => {
-        server.listen(0, '127.0.0.1', resolve)
-      })
-    }
-  })
-
-  afterAll(async () => {
-    await agent.destroy()
-    for (const server of servers) await new Promise((resolve) => server.close(resolve))
-  })
-
-  it.each([
-    ['HTTP/1.1', plain],
-    ['HTTP/2', framed],
-  ])('fails only the read, over %s', async (_what, server) => {
-    const { signal } = new AbortController()
-    const response = await fetch(`${toOrigin(server)}/`, { dispatcher: agent, signal })
-    const reader = response.body?.getReader({ mode: 'byob' })
-    await expect(
-      reader?.read(new Uint16Array(8)).then(() => reader.read(new Uint16Array(8))),
-    ).rejects.toThrow(TypeError)
-    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 })

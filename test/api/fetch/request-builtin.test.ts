@@ -1,10 +1,7 @@
-/** In a file of its own, without npm's undici: importing it would put its own dispatcher in the place of Node's. */
-
-import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { FallbackDispatcher } from '../../../types/client.ts'
-import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
+import { startOrigin, toFailure, toLatest, toValues } from './request-rig.ts'
 
 /** Node makes it on first use. */
 function toBuiltin(): FallbackDispatcher {
@@ -54,58 +51,5 @@ describe("when the dispatcher of Node's own fetch is named", () => {
     expect(await toFailure(fetch(server.origin, { dispatcher: toBuiltin() }))).toMatch(
       /^TypeError: fetch failed ← /,
     )
-  })
-})
-
-describe('when an origin of our Agent speaks HTTP/1.1', () => {
-  it('gives the status text, and keeps the connection', async () => {
-    const server = await startOrigin('HTTP/1.1', () => ({ status: 404, reason: 'Nothing Like It' }))
-    const dispatcher = toMixedAgent()
-    for (let i = 0; i < 5; i++) {
-      const response = await fetch(server.origin, { dispatcher })
-      expect([response.status, response.ok, response.statusText]).toEqual([404, false, 'Nothing Like It'])
-      await response.text()
-    }
-    // The test doesn't wait until the connection is free again.
-    expect(server.connections).toBeLessThan(3)
-  })
-
-  it('decodes its content coding', async () => {
-    const fields = { 'content-encoding': 'gzip' }
-    const server = await startOrigin('HTTP/1.1', () => ({ fields, body: gzipSync('x'.repeat(100_000)) }))
-    const response = await fetch(server.origin, { dispatcher: toMixedAgent() })
-    expect(await response.text()).toBe('x'.repeat(100_000))
-    expect(response.headers.get('content-encoding')).toBe('gzip')
-    expect(toValues(toLatest(server), 'accept-encoding')).toEqual(['gzip, deflate'])
-  })
-
-  it('sends latin1 as it is', async () => {
-    const server = await startOrigin('HTTP/1.1')
-    await (await fetch(server.origin, { headers: { 'x-a': 'ü' }, dispatcher: toMixedAgent() })).text()
-    expect(toValues(toLatest(server), 'x-a')).toEqual(['ü'])
-  })
-
-  it('announces a known length, and sends a stream in chunks', async () => {
-    const server = await startOrigin('HTTP/1.1')
-    const dispatcher = toMixedAgent()
-    const form = new FormData()
-    form.append('a', 'b')
-    for (const body of ['text', new Blob(['blob']), form, new Blob(['a stream']).stream()]) {
-      await (await fetch(server.origin, { method: 'POST', body, duplex: 'half', dispatcher })).text()
-    }
-    expect(server.seen.map((seen) => toValues(seen, 'transfer-encoding'))).toEqual([[], [], [], ['chunked']])
-    expect(server.seen.map((seen) => toValues(seen, 'content-length'))).toEqual([
-      ['4'],
-      ['4'],
-      [String(server.seen[2]?.body.length)],
-      [],
-    ])
-    expect(server.seen[3]?.body).toBe('a stream')
-  })
-
-  it.each(['POST', 'PUT'])('announces an empty %s', async (method) => {
-    const server = await startOrigin('HTTP/1.1')
-    await (await fetch(server.origin, { method, dispatcher: toMixedAgent() })).text()
-    expect(toValues(toLatest(server), 'content-length')).toEqual(['0'])
   })
 })

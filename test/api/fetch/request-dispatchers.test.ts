@@ -188,23 +188,6 @@ describe('when a dispatcher responds from inside dispatch()', () => {
     expect([response.url, await response.text()]).toEqual(['http://origin.test/20', 'there'])
   })
 
-  it('ignores informational responses', async () => {
-    const dispatcher = new Hasty((handler) => {
-      const controller = toController() as unknown as Parameters<
-        NonNullable<DispatchHandler['onRequestStart']>
-      >[0]
-      handler.onRequestStart?.(controller, null)
-      handler.onResponseStart?.(controller, 103, { link: '<x>' }, 'Early Hints')
-      respond(handler, 200, {}, 'final')
-    })
-    const response = await fetch('http://origin.test/', { dispatcher })
-    expect([response.status, response.headers.get('link'), await response.text()]).toEqual([
-      200,
-      null,
-      'final',
-    ])
-  })
-
   it('passes the whole request', async () => {
     const dispatcher = new Hasty((handler) => respond(handler, 200, {}, ''))
     await fetch('http://origin.test:81/a?b', {

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
-import { FakeDispatcher } from '../../support/clients/fake-dispatcher.ts'
-import { MODULES } from './request-modules.ts'
 import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
 
 type Pairs = readonly (readonly [name: string, value: string])[]
@@ -29,37 +27,7 @@ async function toSent(headers: unknown): Promise<Pairs> {
   return own.toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-async function toRefusal(headers: unknown): Promise<string> {
-  const dispatcher = new FakeDispatcher()
-  const failure = await toFailure(call('http://localhost/', { headers, dispatcher }))
-  expect(dispatcher.requests).toEqual([])
-  return failure
-}
-
-const TWO: Pairs = [
-  ['x-a', '1'],
-  ['x-b', '2'],
-]
-
-describe('when headers come in any of their forms', () => {
-  it.each<[string, unknown, Pairs]>([
-    ['an object', { 'X-A': '1', 'x-b': '2' }, TWO],
-    ['an object without prototype', Object.assign(Object.create(null), { 'x-a': '1', 'x-b': '2' }), TWO],
-    ['an array', [['X-A', '1'], ['x-b', '2']], TWO], // biome-ignore format: a table
-    ['a Map', new Map([['X-A', '1'], ['x-b', '2']]), TWO], // biome-ignore format: a table
-    ['parameters', new URLSearchParams({ 'x-a': '1', 'x-b': '2' }), TWO],
-    ['an iterable', { *[Symbol.iterator]() { yield ['x-a', '1'] ; yield ['x-b', '2'] } }, TWO], // biome-ignore format: a table
-    ['no fields', {}, []],
-    ['undefined', undefined, []],
-  ])('takes %s', async (_what, headers, expected) => {
-    expect(await toSent(headers)).toEqual(expected)
-  })
-
-  it.each(MODULES)('takes the Headers of $name', async ({ Headers }) => {
-    const headers = new Headers({ 'X-A': '1', 'x-b': '2' })
-    expect(await toSent(headers)).toEqual(TWO)
-  })
-
+describe('when headers are an object', () => {
   it('does not change the object, and sends it again', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = Object.freeze({ 'x-a': '1' })
@@ -80,18 +48,6 @@ describe('when headers come in any of their forms', () => {
 })
 
 describe('when a name is there twice', () => {
-  it.each<[string, unknown]>([
-    ['in two spellings, capitals first', { 'X-A': '1', 'x-a': '2' }],
-    ['in two spellings, capitals last', { 'x-a': '1', 'X-A': '2' }],
-    ['in an array', [['x-a', '1'], ['X-A', '2']]], // biome-ignore format: a table
-  ])('joins the values %s, as Headers does', async (_what, headers) => {
-    expect(await toSent(headers)).toEqual([['x-a', '1, 2']])
-  })
-
-  it('joins also the values of fields that may come only once', async () => {
-    expect(await toSent({ Range: 'a', range: 'b' })).toEqual([['range', 'a, b']])
-  })
-
   it('does not add the field that fetch would add by default', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = {
@@ -105,56 +61,6 @@ describe('when a name is there twice', () => {
     const seen = toLatest(server)
     const names = ['accept', 'accept-language', 'user-agent', 'accept-encoding', 'sec-fetch-mode']
     expect(names.map((name) => toValues(seen, name))).toEqual([['a'], ['b'], ['c'], ['d'], ['cors']])
-  })
-})
-
-describe('when a value is unusual', () => {
-  it.each<[string, unknown, string]>([
-    ['a number', 5, '5'],
-    ['null', null, 'null'],
-    ['an array', ['a', 'b'], 'a,b'],
-    ['an empty string', '', ''],
-    ['white space around it', ' \t a b\t ', 'a b'],
-    ['a line break at its end', 'a\r\n', 'a'],
-    ['latin1', 'ü', 'ü'],
-    ['the highest latin1', '\xff', '\xff'],
-    ['an object', { toString: () => 'made' }, 'made'],
-  ])('sends %s', async (_what, value, sent) => {
-    expect(await toSent({ 'x-a': value })).toEqual([['x-a', sent]])
-  })
-
-  it.each<[string, unknown]>([
-    ['a line break in it', 'a\nb'],
-    ['a return in it', 'a\rb'],
-    ['NUL', 'a\0b'],
-    ['more than latin1', '€'],
-    ['a symbol', Symbol('value')],
-  ])('refuses %s with a TypeError', async (_what, value) => {
-    expect(await toRefusal({ 'x-a': value })).toMatch(/^TypeError: /)
-    expect(await toRefusal([['x-a', value]])).toMatch(/^TypeError: /)
-  })
-
-  it.each([
-    '',
-    'a b',
-    'a:',
-    ':path',
-    'ä',
-    'a\n',
-    '€',
-  ])('refuses the name %j with a TypeError', async (name) => {
-    expect(await toRefusal({ [name]: 'x' })).toMatch(/^TypeError: /)
-  })
-
-  it.each<[string, unknown]>([
-    ['a number', 5],
-    ['a string', 'x-a: 1'],
-    ['null', null],
-    ['a pair of three', [['a', 'b', 'c']]],
-    ['a list of strings', ['abc']],
-    ['a getter that throws', { get a() { throw new TypeError('thrown') } }], // biome-ignore format: a table
-  ])('refuses %s for headers with a TypeError', async (_what, headers) => {
-    expect(await toRefusal(headers)).toMatch(/^TypeError: /)
   })
 })
 

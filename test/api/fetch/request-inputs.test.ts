@@ -45,38 +45,12 @@ const KINDS: readonly Kind[] = [
     type: PLAIN,
   },
   { what: 'an empty string', toBody: () => '', body: '', length: 0, type: PLAIN },
-  { what: 'bytes', toBody: () => new Uint8Array([0, 255]), body: '\0\xff', length: 2, type: null },
-  {
-    what: 'an ArrayBuffer',
-    toBody: () => new Uint8Array([1, 2]).buffer,
-    body: '\x01\x02',
-    length: 2,
-    type: null,
-  },
   {
     what: 'a Blob',
     toBody: () => new Blob(['ab', 'c'], { type: 'x/y' }),
     body: 'abc',
     length: 3,
     type: 'x/y',
-  },
-  {
-    what: 'parameters',
-    toBody: () => new URLSearchParams({ a: 'b c' }),
-    body: 'a=b+c',
-    length: 5,
-    type: 'application/x-www-form-urlencoded;charset=UTF-8',
-  },
-  {
-    what: 'a form',
-    toBody({ FormData }) {
-      const form = new FormData()
-      form.append('name', 'value')
-      return form
-    },
-    body: /name="name"\r\n\r\nvalue\r\n--/,
-    length: Number.NaN,
-    type: FORM,
   },
   {
     what: 'a form with a file',
@@ -150,28 +124,12 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(toValues(toLatest(server), 'x-a')).toEqual(['1'])
   })
 
-  it('uses the members of the init if there are any', async () => {
+  it('takes its Headers in an init', async () => {
     const server = await startOrigin('HTTP/2')
-    const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
-    const init = { method: 'POST', headers: { 'x-b': '2' }, body: 'new', dispatcher: toMixedAgent(server) }
-    await (await fetch(request, init)).text()
+    const headers = new module.Headers({ 'X-A': '1', 'x-b': '2' })
+    await (await fetch(server.origin, { headers, dispatcher: toMixedAgent(server) })).text()
     const seen = toLatest(server)
-    expect(seen).toMatchObject({ method: 'POST', path: '/a', body: 'new' })
-    expect([toValues(seen, 'x-a'), toValues(seen, 'x-b')]).toEqual([[], ['2']])
-    expect(request.bodyUsed).toBe(false)
-  })
-
-  it('follows a 307 with its body, if that is in memory', async () => {
-    const server = await startOrigin('HTTP/2', ({ path }) =>
-      path === '/from' ? { status: 307, fields: { location: '/to' } } : {},
-    )
-    const request = new Request(`${server.origin}/from`, { method: 'POST', body: 'again' })
-    const response = await fetch(request, { dispatcher: toMixedAgent(server) })
-    expect([response.redirected, await response.text()]).toEqual([true, '/to'])
-    expect(server.seen.map(({ path, body }) => [path, body])).toEqual([
-      ['/from', 'again'],
-      ['/to', 'again'],
-    ])
+    expect([toValues(seen, 'x-a'), toValues(seen, 'x-b')]).toEqual([['1'], ['2']])
   })
 
   it('does not follow if the Request forbids it', async () => {
@@ -211,15 +169,6 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(server.seen).toHaveLength(1)
   })
 
-  it('can be fetched again and again without a body', async () => {
-    const server = await startOrigin('HTTP/2')
-    const dispatcher = toMixedAgent(server)
-    const request = new Request(server.origin)
-    for (let i = 0; i < 2; i++) await (await fetch(request, { dispatcher })).text()
-    expect(server.seen).toHaveLength(2)
-    expect(request.bodyUsed).toBe(false)
-  })
-
   it('is aborted by its signal, before and while it is fetched', async () => {
     const dispatcher = new FakeDispatcher()
     const reason = new Error('enough')
@@ -234,36 +183,9 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     const late = fetch(new Request('http://localhost/', { signal }), { dispatcher })
     await expect(late).rejects.toBe(reason)
   })
-
-  it('ignores its signal if the init has one, or null', async () => {
-    const server = await startOrigin('HTTP/2')
-    const dispatcher = toMixedAgent(server)
-    const request = new Request(server.origin, { signal: AbortSignal.abort() })
-    expect((await fetch(request, { dispatcher, signal: null })).status).toBe(200)
-    const { signal } = new AbortController()
-    expect((await fetch(request, { dispatcher, signal })).status).toBe(200)
-  })
 })
 
 describe('when fetch is given a URL', () => {
-  it.each<[string, (href: string) => unknown]>([
-    ['a string', (href) => href],
-    ['a string with white space around it', (href) => ` ${href}\n`],
-    ['a String', (href) => Object(href)],
-    ['a URL', (href) => new URL(href)],
-    ['an object with toString()', (href) => ({ toString: () => href })],
-    ['an array of one', (href) => [href]],
-  ])('takes %s', async (_what, toInput) => {
-    const server = await startOrigin('HTTP/2')
-    const input = toInput(`${server.origin}/päth/../a b?q=ü#fragment`)
-    const response: Response = await Reflect.apply(fetch, undefined, [
-      input,
-      { dispatcher: toMixedAgent(server) },
-    ])
-    expect(response.url).toBe(`${server.origin}/a%20b?q=%C3%BC`)
-    expect(await response.text()).toBe('/a%20b?q=%C3%BC')
-  })
-
   it.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /undefined/],
     ['no URL', 'no url', /no url/],

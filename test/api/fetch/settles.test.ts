@@ -2,7 +2,6 @@
 
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Agent, errors, fetch } from '../../../src/index.ts'
@@ -222,29 +221,6 @@ describe('when the dispatcher is destroyed', () => {
     await doomed.destroy(gone)
     await failure
     expect((await fetch(`${origin}/`, { dispatcher: agent })).status).toBe(200)
-  })
-})
-
-describe('when a value is of another realm', () => {
-  it.each([
-    ['an ArrayBuffer', 'new Uint8Array([65, 66]).buffer'],
-    ['a view', 'new Uint8Array([65, 66])'],
-  ])('sends the bytes of %s', async (_what, code) => {
-    const body = runInNewContext(code)
-    const response = await fetch(`${origin}/`, { method: 'POST', body, dispatcher: agent })
-    expect(await response.text()).toBe('AB')
-  })
-
-  it('sends a stream of its bytes', async () => {
-    const chunk = runInNewContext('new Uint8Array([65, 66])')
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(chunk)
-        controller.close()
-      },
-    })
-    const response = await fetch(`${origin}/`, { method: 'POST', body, duplex: 'half', dispatcher: agent })
-    expect(await response.text()).toBe('AB')
   })
 })
 

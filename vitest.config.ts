@@ -98,7 +98,7 @@ const ALONE = FILES.filter((file) => !SHARED.includes(file))
 /** Ours alone, on top of what a line of Node brings: schedulers, pools, proxies, command line, documents. */
 const OURS = [
   'test/unit/**',
-  'test/api/{agent-origins,agent,http1-connections,upstream-*,stats,shown,unknown-options,error-texts}.test.ts',
+  'test/api/{agent-origins,agent,http1-connections,upstream-*,stats,error-texts}.test.ts',
   'test/session/{mixed-fleet,proxy-*,recovery-{crowded,storm,growth,cold,replay,window},wire-*,code-units,differential}.test.ts',
   'test/interop/{grpc-{calls,connect,ends,protocol,streams,js-{balancing,cases,pubsub,firestore,nestjs,otlp}},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
   'test/interop/{connect-table,demo,fault-server,fetch-{apache,go,nginx},websocket-{echo,limits},wire-go-upload}.test.ts',

@@ -180,12 +180,6 @@ describe('close() of an Agent', () => {
     expect(agent.destroyed).toBe(true)
     for (const { sessions } of servers) await expect.poll(() => sessions[0]?.closed).toBe(true)
   })
-
-  it('settles at once for one that was never used, by callback too', async () => {
-    const agent = toAgent()
-    await new Promise<void>((resolve) => agent.close(resolve))
-    await agent.close()
-  })
 })
 
 describe('destroy() of an Agent', () => {

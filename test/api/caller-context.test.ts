@@ -88,13 +88,6 @@ async function* generate(hear: (hook: string) => void): AsyncGenerator<Buffer> {
   }
 }
 
-function* iterate(hear: (hook: string) => void): Generator<Buffer> {
-  for (let i = 0; i < PIECES; i++) {
-    hear('iterator')
-    yield Buffer.alloc(PIECE)
-  }
-}
-
 function toReadable(hear: (hook: string) => void): Readable {
   let left = PIECES
   return new Readable({
@@ -152,28 +145,9 @@ const PLAYS: Record<string, { play: Play; hooks: string[]; only?: 'HTTP/2' }> = 
     hooks: ['generator', 'generator return', 'onBodySent', 'onRequestSent', 'onResponseEnd'],
     play: (given) => dispatch(given, { ...POST, body: generate(given.hear) }),
   },
-  'dispatch() of an iterable': {
-    hooks: ['iterator', 'onResponseEnd'],
-    play: (given) => dispatch(given, { ...POST, body: iterate(given.hear) }),
-  },
   'dispatch() of a Readable': {
     hooks: ['_read', '_destroy', 'onResponseEnd'],
     play: (given) => dispatch(given, { ...POST, body: toReadable(given.hear) }),
-  },
-  'dispatch() of a web stream': {
-    hooks: ['pull', 'onResponseEnd'],
-    play: (given) => dispatch(given, { ...POST, body: toStream(given.hear) }),
-  },
-  'dispatch() of a body function': {
-    hooks: ['body function', 'generator', 'onResponseEnd'],
-    play: (given) =>
-      dispatch(given, {
-        ...POST,
-        body: () => {
-          given.hear('body function')
-          return generate(given.hear)
-        },
-      }),
   },
   'dispatch() that is refused, and sent again': {
     only: 'HTTP/2',
@@ -235,17 +209,6 @@ const PLAYS: Record<string, { play: Play; hooks: string[]; only?: 'HTTP/2' }> = 
       await listenTo(body, 'body', hear)
     },
   },
-  'request() with a callback': {
-    hooks: ['callback', 'body data', 'body close'],
-    play: ({ dispatcher, origin, hear }) =>
-      new Promise((resolve, reject) => {
-        dispatcher.request({ ...GET, origin } as never, (error, data) => {
-          hear('callback')
-          if (error !== null || data?.body === undefined) reject(error)
-          else resolve(listenTo(data.body, 'body', hear))
-        })
-      }),
-  },
   'request() of a response that breaks off': {
     hooks: ['body data', 'body error', 'body close'],
     play: async ({ dispatcher, origin, hear }) => {
@@ -275,27 +238,6 @@ const PLAYS: Record<string, { play: Play; hooks: string[]; only?: 'HTTP/2' }> = 
         dispatcher.stream({ ...GET, origin } as never, factory, () => hear('callback'))
       }),
   },
-  'stream() of a response that breaks off': {
-    hooks: ['write', 'destroy', 'writable error', 'writable close'],
-    play: ({ dispatcher, origin, hear }) =>
-      new Promise((resolve) => {
-        const factory = (): Writable => {
-          const writable = new Writable({
-            write(_chunk, _encoding, callback) {
-              hear('write')
-              callback()
-            },
-            destroy(error, callback) {
-              hear('destroy')
-              callback(error)
-            },
-          })
-          void listenTo(writable, 'writable', hear).then(resolve)
-          return writable
-        }
-        dispatcher.stream({ ...BREAK, origin } as never, factory, ignore)
-      }),
-  },
   'pipeline()': {
     hooks: ['handler', 'written', 'duplex finish', 'duplex data', 'duplex end', 'duplex close'],
     play: async ({ dispatcher, origin, hear }) => {
@@ -304,14 +246,6 @@ const PLAYS: Record<string, { play: Play; hooks: string[]; only?: 'HTTP/2' }> = 
         return body
       })
       for (let i = 0; i < PIECES; i++) duplex.write(Buffer.alloc(PIECE), () => hear('written'))
-      duplex.end()
-      await listenTo(duplex, 'duplex', hear)
-    },
-  },
-  'pipeline() of a response that breaks off': {
-    hooks: ['duplex error', 'duplex close'],
-    play: async ({ dispatcher, origin, hear }) => {
-      const duplex = dispatcher.pipeline({ ...BREAK, origin } as never, ({ body }) => body)
       duplex.end()
       await listenTo(duplex, 'duplex', hear)
     },
@@ -352,16 +286,6 @@ const PLAYS: Record<string, { play: Play; hooks: string[]; only?: 'HTTP/2' }> = 
         })
       }),
   },
-  'a tunnel of connect() that breaks': {
-    only: 'HTTP/2',
-    hooks: ['socket error', 'socket close'],
-    play: async ({ dispatcher, hear }) => {
-      const { socket } = await dispatcher.connect({ path: 'break.test:1' })
-      const closed = listenTo(socket, 'socket', hear)
-      socket.write('hello')
-      await closed
-    },
-  },
   'fetch()': {
     hooks: ['interceptor', 'read'],
     play: async ({ dispatcher, origin, hear }) => {
@@ -376,13 +300,6 @@ const PLAYS: Record<string, { play: Play; hooks: string[]; only?: 'HTTP/2' }> = 
       expect(response.redirected).toBe(true)
       await response.text()
       hear('text')
-    },
-  },
-  'fetch() of a web stream': {
-    hooks: ['pull'],
-    play: async ({ dispatcher, origin, hear }) => {
-      const body = toStream(hear)
-      await (await fetch(origin, { dispatcher, method: 'POST', body, duplex: 'half' } as never)).text()
     },
   },
   'fetch() of a web stream that is refused': {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { interceptors, errors as undiciErrors } from 'undici'
+import { errors as undiciErrors } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { Client, Dispatcher, errors } from '../../src/index.ts'
+import { Client, Dispatcher, errors, Pool } from '../../src/index.ts'
 import type { DispatcherComposeInterceptor } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
@@ -14,16 +14,6 @@ function connect(origin: string | URL): Client {
   return client
 }
 
-/** A server whose responses wait until `release()` is called. */
-async function startGate() {
-  let open = () => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  const server = await startServer((stream, headers) => void opened.then(() => serveHello(stream, headers)))
-  return { server, open }
-}
-
 describe('Client', () => {
   it.each([
     ['a path', 'http://localhost/path'],
@@ -34,6 +24,27 @@ describe('Client', () => {
     expect(() => new Client(origin)).toThrow(errors.InvalidArgumentError)
     expect(() => new Client(origin)).toThrow(/origin.*expected an http/)
     expect(() => new Client(origin)).not.toThrow(/secret/)
+  })
+
+  it.each([Client, Pool])('is made of the pieces of an origin: %o', async (OwnClass) => {
+    const { origin } = await startServer(serveHello)
+    const { hostname, port } = new URL(origin)
+    for (const pieces of [{ protocol: 'http:', hostname, port }, { origin }]) {
+      const client = destroyWithTest(new OwnClass(pieces as never))
+      expect(client.origin).toBe(origin)
+      expect(await (await client.request(GET)).body.text()).toBe('hello')
+    }
+  })
+
+  it.each([
+    {},
+    { hostname: 'a.test' },
+    { protocol: 'ftp:', hostname: 'a.test' },
+    { origin: 'http://a.test/b' },
+    5,
+    null,
+  ])('refuses pieces that are no origin: %j', (pieces) => {
+    expect(() => new Client(pieces as never)).toThrow('Invalid origin')
   })
 
   it('is a Dispatcher, and takes a URL', async () => {
@@ -82,20 +93,6 @@ describe('Client', () => {
     }
   })
 
-  it('counts the calls that are pending and running', async () => {
-    const { server, open } = await startGate()
-    const client = connect(server.origin)
-    expect(client.stats).toMatchObject({ connected: false, pending: 0, running: 0, size: 0 })
-    const connected = once(client, 'connect')
-    const calls = Array.from({ length: 3 }, () => client.request(GET))
-    expect(client.stats).toMatchObject({ connected: false, pending: 3, running: 0, size: 3 })
-    await connected
-    expect(client.stats).toMatchObject({ connected: true, pending: 0, running: 3, size: 3 })
-    open()
-    for (const call of calls) await (await call).body.dump()
-    expect(client.stats).toMatchObject({ pending: 0, running: 0 })
-  })
-
   it('holds calls back above the limit of the peer, and follows a change of the limit', async () => {
     const held: (() => void)[] = []
     const { origin, sessions } = await startServer(
@@ -116,31 +113,6 @@ describe('Client', () => {
     for (const release of held) release()
     for (const call of calls) expect(await (await call).body.text()).toBe('hello')
     expect(sessions).toHaveLength(1)
-  })
-})
-
-describe('close()', () => {
-  it('lets running and waiting calls finish, refuses new ones, and settles then', async () => {
-    const { server, open } = await startGate()
-    const client = connect(server.origin)
-    const call = client.request(GET)
-    const closing = client.close()
-    expect(client.closed).toBe(true)
-    expect(client.destroyed).toBe(false)
-    await expect(client.request(GET)).rejects.toBeInstanceOf(errors.ClientClosedError)
-    open()
-    expect(await (await call).body.text()).toBe('hello')
-    await closing
-    expect(client.destroyed).toBe(true)
-    await expect(client.request(GET)).rejects.toBeInstanceOf(errors.ClientDestroyedError)
-  })
-
-  it('settles at once for a client that was never used, with a callback too, twice', async () => {
-    const client = connect('http://127.0.0.1:1')
-    await new Promise<void>((resolve) => client.close(() => resolve()))
-    await client.close()
-    await client.destroy()
-    expect(client.destroyed).toBe(true)
   })
 })
 
@@ -272,34 +244,6 @@ describe('compose()', () => {
     expect(heard).toEqual([
       ['x-a', 'x-b'],
       ['x-a', 'x-b'],
-    ])
-  })
-
-  it("works with undici's own interceptors", async () => {
-    let count = 0
-    const { origin } = await startServer((stream) => {
-      stream.respond({ ':status': count++ === 0 ? 503 : 200 })
-      stream.end('hello')
-    })
-    const retry = interceptors.retry({ minTimeout: 1 }) as unknown as DispatcherComposeInterceptor
-    const { statusCode, body } = await connect(origin).compose(retry).request(GET)
-    expect(await body.text()).toBe('hello')
-    expect([statusCode, count]).toEqual([200, 2])
-  })
-
-  it('returns a dispatcher that shares life cycle and events with the original', async () => {
-    const { origin } = await startServer(serveHello)
-    const client = connect(origin)
-    const composed = client.compose(tag('x-a'))
-    const connected = once(composed, 'connect')
-    await (await composed.request(GET)).body.dump()
-    expect((await connected)[1]).toEqual([client])
-    await composed.close()
-    expect([client.closed, composed.closed, client.destroyed, composed.destroyed]).toEqual([
-      true,
-      true,
-      true,
-      true,
     ])
   })
 

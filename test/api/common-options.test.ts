@@ -1,7 +1,7 @@
 import { EventEmitter, getEventListeners, once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it } from 'vitest'
-import { errors } from '../../src/index.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, errors, fetch } from '../../src/index.ts'
 import type {
   DispatcherComposeInterceptor,
   Dispatcher as DispatcherType,
@@ -9,9 +9,10 @@ import type {
   HeaderForm,
   RequestOptions,
 } from '../../types/index.ts'
-import { startClient } from '../support/clients/agents.ts'
+import { destroyWithTest, startClient } from '../support/clients/agents.ts'
 import { watchHeaderObjects } from '../support/clients/engines.ts'
 import type { StreamListener } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 /** What an API has reported to its caller: by its result, a callback or events. */
 interface Told {
@@ -363,4 +364,27 @@ describe.each(WITH_TRAILERS)('the trailers of $name', ({ run }) => {
     const { client } = await start()
     expect((await run(client, { ...GET, ...options })).trailers).toEqual(expected)
   })
+})
+
+it('many calls share one signal, without a warning of a leak', async () => {
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error): number => warnings.push(name)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const held: (() => void)[] = []
+  const { origin } = await startServer((stream) => {
+    stream.respond({ ':status': 200 })
+    held.push(() => stream.end('body'))
+    if (held.length === 60) for (const end of held) end()
+  })
+  const client = destroyWithTest(new Client(origin))
+  const { signal } = new AbortController()
+  const calls = Array.from({ length: 30 }, async () => (await client.request({ ...GET, signal })).body.text())
+  const fetches = Array.from({ length: 30 }, async () =>
+    (await fetch(origin, { signal, dispatcher: client })).text(),
+  )
+  expect(new Set(await Promise.all([...calls, ...fetches]))).toEqual(new Set(['body']))
+  // Node warns a tick later.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
 })

@@ -1,10 +1,14 @@
-/** What handlers and interceptors can reach by the controller that they get: undici's names and ours, and no request. */
+/**
+ * What handlers and interceptors can reach by the controller that they get, and what is shown of it, of a Response and of a
+ * tunnel: undici's names and ours, and no request.
+ */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import http from 'node:http'
+import type { InspectOptions } from 'node:util'
 import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Agent, Client, UpstreamPool } from '../../src/index.ts'
+import { Agent, Client, fetch, UpstreamPool } from '../../src/index.ts'
 import type {
   AnyDispatchHandler,
   DispatchController,
@@ -21,7 +25,7 @@ const SECRET = 's3cret'
 const REQUEST = {
   path: `/?token=${SECRET}`,
   method: 'POST',
-  headers: { authorization: SECRET },
+  headers: { authorization: SECRET, cookie: SECRET, 'x-api-key': SECRET },
   body: SECRET,
 } as const
 
@@ -35,6 +39,18 @@ const OURS = [
   'transport',
 ]
 const NAMES: readonly string[] = [...UNDICI, ...OURS, 'constructor']
+
+/**
+ * `getters` asks for the value of each getter; beside `customInspect: false` there is nothing that it wouldn't show.
+ */
+const OPTIONS: readonly InspectOptions[] = [
+  {},
+  { depth: 0 },
+  { depth: Number.POSITIVE_INFINITY },
+  { depth: Number.POSITIVE_INFINITY, showHidden: true },
+  { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true },
+  { depth: Number.POSITIVE_INFINITY, showHidden: true, customInspect: false, maxArrayLength: null },
+]
 
 /** Names of what drives a call, and of its data: `in` has to deny them. */
 const FOREIGN = [
@@ -81,6 +97,11 @@ function toReachable(value: unknown, seen = new Set<unknown>()): string {
   return text
 }
 
+function expectNothing(shown: unknown): void {
+  for (const options of OPTIONS) expect(inspect(shown, options)).not.toContain(SECRET)
+  expect(JSON.stringify(shown) ?? '').not.toContain(SECRET)
+}
+
 /** Looks at the controller in every callback; it gets a new one where the dispatcher makes a new one. */
 class Looking extends Recorder {
   readonly looked = new Set<DispatchController>()
@@ -113,14 +134,9 @@ class Looking extends Recorder {
     expect(names.filter((name) => !NAMES.includes(name))).toEqual([])
     expect(names).toEqual(expect.arrayContaining(UNDICI))
     for (const name of FOREIGN) expect(name in controller).toBe(false)
-    const shown = [
-      inspect(controller, { showHidden: true, depth: null }),
-      inspect(controller, { showHidden: true, depth: null, getters: true, customInspect: false }),
-      JSON.stringify(controller),
-      inspect({ ...controller }),
-      toReachable(controller),
-    ]
-    for (const text of shown) expect(text).not.toContain(SECRET)
+    expectNothing(controller)
+    for (const text of [inspect({ ...controller }), toReachable(controller)])
+      expect(text).not.toContain(SECRET)
   }
 }
 
@@ -195,6 +211,7 @@ describe.each(Object.entries(SCENES))('the controller %s', (_name, start) => {
     await handler.settled
     expect(handler.events.at(-1)).toBe('headers' in given ? 'error' : 'end')
     expect(handler.looked.size).toBe(1)
+    expectNothing(handler.errors)
   })
 })
 
@@ -214,5 +231,95 @@ describe('the controller', () => {
     expect(controller.rawHeaders).toEqual(['x-b', '1'])
     controller.rawHeaders = null
     expect(controller.rawHeaders).toBeNull()
+  })
+
+  it('shows whether its call is aborted or paused, and no more', async () => {
+    const client = destroyWithTest(new Client(await startHttp2()))
+    const handler = new Looking()
+    client.dispatch({ ...REQUEST, trailers: { 'x-token': SECRET } }, handler)
+    const [controller] = handler.looked
+    expect(inspect(controller)).toBe('DispatchController { aborted: false, paused: false }')
+    expect(inspect({ controller }, { compact: false })).toContain('paused: false')
+    expect(JSON.stringify(controller)).toBe('{}')
+    controller?.abort()
+    expect(inspect(controller)).toBe('DispatchController { aborted: true, paused: false }')
+  })
+
+  it('can still be wrapped by interceptors, and delegated to', async () => {
+    const client = destroyWithTest(new Client(await startHttp2()))
+    const composed = client.compose((dispatch) => (options, handler) => {
+      const { onRequestStart } = handler as DispatchHandler
+      const wrapped = Object.assign(Object.create(handler), {
+        onRequestStart(controller: DispatchController, context: unknown) {
+          const own = {
+            get aborted() {
+              return controller.aborted
+            },
+            get paused() {
+              return controller.paused
+            },
+            get reason() {
+              return controller.reason
+            },
+            abort: (reason?: Error) => controller.abort(reason),
+            pause: () => controller.pause(),
+            resume: () => controller.resume(),
+          }
+          onRequestStart?.call(handler, own as unknown as DispatchController, context)
+        },
+      })
+      return dispatch(options, wrapped)
+    })
+    const { body } = await composed.request(REQUEST)
+    expect(await body.text()).toBe(`POST /?token=${SECRET}`)
+  })
+})
+
+describe('a Response of fetch', () => {
+  it('shows its URL without the query', async () => {
+    const origin = await startHttp2()
+    const client = destroyWithTest(new Client(origin))
+    const response = await fetch(`${origin}/a?token=${SECRET}`, {
+      headers: { authorization: SECRET, cookie: SECRET, 'x-api-key': SECRET },
+      dispatcher: client,
+    })
+    expectShown(response, `url: '${origin}/a?…'`)
+    expect(response.url).toBe(`${origin}/a?token=${SECRET}`)
+    expect(await response.text()).toContain('GET /a')
+  })
+})
+
+/** Its getters have the URL, so that only what doesn't ask for them is looked at. */
+function expectShown(response: unknown, url: string): void {
+  expect(inspect(response)).toContain(url)
+  for (const options of OPTIONS) expect(inspect(response, options)).not.toContain(SECRET)
+}
+
+describe('a tunnel', () => {
+  it('shows nothing of the request that opened it', async () => {
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
+    const client = destroyWithTest(new Client(peer.origin))
+    const { socket } = await client.connect({ path: 'a.example:443', headers: REQUEST.headers })
+    expectNothing(socket)
+    expect(Reflect.get(socket, 'session')).toMatchObject({ socket: expect.anything() })
+    socket.on('error', () => {}).destroy()
+  })
+})
+
+describe('the messages of connections', () => {
+  it('have a connect function, but no connect options, which may have keys', async () => {
+    const heard: unknown[] = []
+    const hear = (message: unknown): number => heard.push(Reflect.get(Object(message), 'connector'))
+    for (const name of ['beforeConnect', 'connected']) {
+      subscribe(`undici:client:${name}`, hear)
+      onTestFinished(() => {
+        unsubscribe(`undici:client:${name}`, hear)
+      })
+    }
+    const client = destroyWithTest(
+      new Client(await startHttp2(), { connect: { key: SECRET, passphrase: SECRET } }),
+    )
+    await (await client.request({ path: '/', method: 'GET' })).body.text()
+    expect(heard).toEqual([null, null])
   })
 })

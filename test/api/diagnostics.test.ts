@@ -1,14 +1,20 @@
+/** The channels of undici and of Dodici: what a subscriber hears of requests, sessions and the fallback. */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { EventEmitter, once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { createServer, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pool } from '../../src/index.ts'
-import { Client, errors } from '../../src/index.ts'
-import type { ClientOptions } from '../../types/index.ts'
+import { Agent, Client, errors } from '../../src/index.ts'
+import type { AgentOptions, ClientOptions, DispatchController } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
+import { startPeer } from '../support/peers/peer-rig.ts'
+import { startHttp1 } from '../support/servers/fallback-http1.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
+import { listen } from '../support/servers/listen.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 
@@ -40,6 +46,7 @@ function listenTo(prefix: string, names: readonly string[]): Published[] {
 
 const REQUEST = ['create', 'bodyChunkSent', 'bodySent', 'headers', 'bodyChunkReceived', 'trailers', 'error']
 const CLIENT = ['beforeConnect', 'connected', 'connectError', 'sendHeaders']
+const CALLS = ['queued', 'attempt', 'response', 'retry', 'end'].map((step) => `dodici:request:${step}`)
 const SESSION = ['open', 'ready', 'draining', 'closed', 'ping', 'stall']
 
 const serveTrailers: StreamListener = (stream) => {
@@ -54,7 +61,14 @@ async function startClient(onStream: StreamListener, options: ClientOptions = {}
   return client
 }
 
-async function ask(client: Client | Pool, options: Parameters<Client['request']>[0]): Promise<string> {
+function toAgent(options: AgentOptions): Agent {
+  return destroyWithTest(new Agent(options))
+}
+
+async function ask(
+  client: Client | Pool | Agent,
+  options: Parameters<Client['request']>[0],
+): Promise<string> {
   const { body } = await client.request(options)
   return body.text()
 }
@@ -218,14 +232,9 @@ describe('dodici:session:*', () => {
 
   it('publish why a session was lost', async () => {
     const heard = listenTo('dodici:session:', SESSION)
-    const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => {
-      server.close()
-    })
-    const address = server.address()
-    const port = typeof address === 'object' ? address?.port : null
+    const { port } = await listen(
+      createServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
+    )
     const client = new Client(`http://127.0.0.1:${port}`, { replaySafe: false })
     await expect(ask(client, GET)).rejects.toBeInstanceOf(errors.SocketError)
     await client.destroy()
@@ -256,5 +265,168 @@ describe('dodici:session:*', () => {
     stream?.respond({ ':status': 200 })
     stream?.end('hello')
     expect(await response).toBe('hello')
+  })
+})
+
+describe('the channels of requests', () => {
+  it('over HTTP/2 › tell of each step, with one object for the request', async () => {
+    const heard = listenTo('', CALLS)
+    const { origin } = await startServer((stream) => stream.end('hello'))
+    const agent = toAgent({ h2c: true })
+    await ask(agent, { ...GET, origin, path: '/a?b' })
+    const connection = { protocol: 'h2c', sessionId: 1, streamId: 1, attempts: 1 }
+    expect(heard).toEqual([
+      {
+        name: 'dodici:request:queued',
+        message: { request: expect.objectContaining({ origin, path: '/a?b' }) },
+      },
+      { name: 'dodici:request:attempt', message: { request: expect.anything(), connection } },
+      {
+        name: 'dodici:request:response',
+        message: { request: expect.anything(), connection, statusCode: 200 },
+      },
+      { name: 'dodici:request:end', message: { request: expect.anything(), connection, error: null } },
+    ])
+    expect(new Set(heard.map(({ message }) => message.request)).size).toBe(1)
+  })
+
+  it('over HTTP/1.1 › tell of each step, too', async () => {
+    const heard = listenTo('', CALLS)
+    const fallbacks = listenTo('', ['dodici:fallback'])
+    const { origin, ca } = await startHttp1()
+    const agent = toAgent({ connect: { ca } })
+    await ask(agent, { ...GET, origin })
+    await ask(agent, { ...GET, origin })
+    const steps = ['attempt', 'response', 'end'].map((step) => `dodici:request:${step}`)
+    expect(heard.map(({ name }) => name)).toEqual(['dodici:request:queued', ...steps, ...steps])
+    const connection = { protocol: 'http/1.1', sessionId: null, streamId: null, attempts: 1 }
+    expect(heard[1]?.message).toMatchObject({ connection })
+    expect(fallbacks).toEqual([{ name: 'dodici:fallback', message: { origin, reason: 'alpn' } }])
+  })
+
+  it.each([
+    ['option', {}],
+    ['option', { h2c: false }],
+  ] as const)('the fallback by %s %o › is told with its reason, once', async (reason, options) => {
+    const fallbacks = listenTo('', ['dodici:fallback'])
+    const { origin } = await startHttp1(undefined, { tls: false })
+    const agent = toAgent(options)
+    for (let round = 0; round < 3; round++) await ask(agent, { ...GET, origin })
+    expect(fallbacks).toEqual([{ name: 'dodici:fallback', message: { origin, reason } }])
+  })
+
+  it('a retry › has its reason, its error and its attempt, in the context of the caller', async () => {
+    const store = new AsyncLocalStorage<string>()
+    const contexts: unknown[] = []
+    const note = (): void => void contexts.push(store.getStore())
+    for (const name of CALLS) {
+      subscribe(name, note)
+      onTestFinished(() => void unsubscribe(name, note))
+    }
+    const heard = listenTo('', ['dodici:request:retry'])
+    const peer = await startPeer({
+      onComplete: (stream) => (stream.id === 1 ? stream.refuse() : stream.respond()),
+    })
+    const agent = toAgent({ h2c: true })
+    await store.run('ours', () => ask(agent, { ...GET, origin: peer.origin }))
+    expect(heard).toEqual([
+      {
+        name: 'dodici:request:retry',
+        message: {
+          request: expect.objectContaining({ method: 'GET', path: '/' }),
+          connection: { protocol: 'h2c', sessionId: 1, streamId: 1, attempts: 1 },
+          reason: 'unprocessed',
+          error: expect.objectContaining({ message: expect.stringContaining('REFUSED_STREAM') }),
+        },
+      },
+    ])
+    expect(new Set(contexts)).toEqual(new Set(['ours']))
+  })
+
+  it('a subscriber that ends the call at a retry › is obeyed', async () => {
+    const abort = new AbortController()
+    const onRetry = (): void => abort.abort()
+    subscribe('dodici:request:retry', onRetry)
+    onTestFinished(() => void unsubscribe('dodici:request:retry', onRetry))
+    const peer = await startPeer({ onComplete: (stream) => stream.refuse() })
+    const agent = toAgent({ h2c: true })
+    const asked = agent.request({ ...GET, origin: peer.origin, signal: abort.signal })
+    await expect(asked).rejects.toMatchObject({ name: 'AbortError' })
+    expect(agent.stats[peer.origin]).toMatchObject({ pending: 0, running: 0 })
+  })
+})
+
+const STEPS = ['dodici:request:attempt', 'dodici:request:response']
+
+describe.each([
+  {
+    protocol: 'HTTP/2',
+    start: async () => (await startServer((stream) => stream.end('hello'))).origin,
+    names: [...STEPS, 'undici:request:bodyChunkReceived'],
+  },
+  {
+    protocol: 'HTTP/1.1',
+    start: async () => (await startHttp1(undefined, { tls: false })).origin,
+    // Those of undici's channels are the fallback's undici's there.
+    names: STEPS,
+  },
+])('a subscriber that ends the call, over $protocol', ({ protocol, start, names }) => {
+  it.each(names)('at %s › the handler hears of its end, and of nothing behind it', async (name) => {
+    const origin = await start()
+    const heard: string[] = []
+    let controller: DispatchController | null = null
+    const onMessage = (): void => controller?.abort(new Error('enough'))
+    subscribe(name, onMessage)
+    onTestFinished(() => void unsubscribe(name, onMessage))
+    const agent = toAgent({ h2c: protocol === 'HTTP/2' })
+    await new Promise<void>((resolve) => {
+      agent.dispatch(
+        { ...GET, origin },
+        {
+          onRequestStart: (given) => {
+            controller = given
+          },
+          onRequestSent: () => void heard.push('sent'),
+          onResponseStart: () => void heard.push('response'),
+          onResponseData: () => void heard.push('data'),
+          onResponseEnd: () => resolve(),
+          onResponseError: () => {
+            heard.push('error')
+            setImmediate(resolve)
+          },
+        },
+      )
+    })
+    expect(heard.filter((what) => what === 'error')).toHaveLength(1)
+    expect(heard.at(-1)).toBe('error')
+  })
+})
+
+describe('the channels of sessions', () => {
+  it('say the version of HTTP, and what the peer has set', async () => {
+    const heard = listenTo('', ['dodici:session:ready', 'dodici:session:settings'])
+    const { origin, ca } = await startServer((stream) => stream.end('hello'), {
+      tls: true,
+      settings: { maxConcurrentStreams: 7 },
+    })
+    const agent = toAgent({ connect: { ca } })
+    await ask(agent, { ...GET, origin })
+    const session = { id: 1, origin, openedFor: 'cold', protocol: 'h2' }
+    expect(heard.map(({ message }) => message.session)).toEqual([session, session])
+    expect(heard[1]?.message).toMatchObject({ settings: { maxConcurrentStreams: 7 } })
+  })
+})
+
+describe('stats over HTTP/1.1', () => {
+  it('have the connections and the running requests of the fallback', async () => {
+    const { origin, ca } = await startHttp1((request, response) => {
+      request.resume()
+      response.write('a part')
+    })
+    const agent = toAgent({ connect: { ca } })
+    const { body } = await agent.request({ ...GET, origin })
+    expect(agent.stats[origin]).toMatchObject({ running: 1, http1: { connections: 1, running: 1 } })
+    body.on('error', () => {}).destroy()
+    await expect.poll(() => agent.stats[origin]).toMatchObject({ http1: { connections: 0, running: 0 } })
   })
 })

@@ -300,6 +300,44 @@ describe.each(APIS)('%s() dispatches the names and the values of undici’s', (n
   })
 })
 
+const ORIGIN = 'http://a.test:8080'
+
+/** A URL in pieces. */
+const TARGETS: readonly [what: string, target: object][] = [
+  ['origin and path', { origin: ORIGIN, path: '/a?b=1' }],
+  ['origin with a slash', { origin: `${ORIGIN}/`, path: '/a' }],
+  ['a path without a slash', { origin: ORIGIN, path: 'a' }],
+  ['a path of two slashes', { origin: ORIGIN, path: '//b.test/a' }],
+  ['origin, pathname and search', { origin: ORIGIN, pathname: '/a', search: '?b=1' }],
+  ['origin alone', { origin: ORIGIN }],
+  [
+    'protocol, hostname, port and path',
+    { protocol: 'http:', hostname: 'a.test', port: 8080, path: '/a?b=1' },
+  ],
+  [
+    'protocol, hostname, pathname',
+    { protocol: 'https:', hostname: 'a.test', pathname: '/a', search: '?b=1' },
+  ],
+  ['a method', { origin: ORIGIN, path: '/a', method: 'POST' }],
+  ['headers', { origin: ORIGIN, path: '/a', method: 'POST', headers: { a: '1' } }],
+]
+
+describe.each<[string, (of: Functions, target: never) => unknown]>([
+  ['request', (of, target) => of.request(target)],
+  ['stream', (of, target) => of.stream(target, () => new PassThrough())],
+  ['pipeline', (of, target) => of.pipeline(target, ({ body }) => body)],
+])('%s() with one argument asks for what undici asks for', (_name, call) => {
+  it.each(TARGETS)('%s', async (_what, target) => {
+    const toAsked = async (of: Functions): Promise<unknown> => {
+      const { origin, path, method, headers } = await toOptions(of, (own, dispatcher) =>
+        call(own, { ...target, dispatcher } as never),
+      )
+      return [String(origin), path, method, headers]
+    }
+    expect(await toAsked(dodici)).toEqual(await toAsked(undici))
+  })
+})
+
 describe('a mock sees what it sees of undici’s fetch', () => {
   /** What the callback of a reply got, and what the call history has. */
   async function mock(of: Functions, init: object): Promise<unknown> {

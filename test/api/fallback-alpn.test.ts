@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import { createSecureServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { connect } from 'node:tls'
 import { buildConnector, Agent as UndiciAgent } from 'undici'
@@ -9,7 +7,7 @@ import type { Connector, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import { FakeFallback, respondTo } from '../support/clients/fallback-fake.ts'
 import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
-import { startServer, toCertificate } from '../support/servers/server.ts'
+import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
@@ -186,56 +184,13 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(error).toMatchObject({ alpnProtocol: null, processed: 'no' })
     expect(server.requests).toEqual([])
   })
-
-  it('differs from an untrusted certificate: then the request fails, and nothing is remembered', async () => {
-    const server = await startHttp1()
-    const agent = keep(new Agent({}))
-    const error = await fail(agent, server.origin)
-    expect(error).toBeInstanceOf(errors.ConnectError)
-    expect(error).toMatchObject({ processed: 'no', code: expect.stringContaining('CERT') })
-    expect(server.requests).toEqual([])
-  })
-
-  it('after it spoke HTTP/2 keeps serving by its HTTP/2 sessions', async () => {
-    const { private: key, cert } = await toCertificate()
-    const server = createSecureServer({ key, cert, allowHTTP1: true })
-    const sessions: { destroy(): void }[] = []
-    server.on('session', (session) => sessions.push(session.on('error', () => {})))
-    server.on('request', (request, response) => response.end(`over ${request.httpVersion}`))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => {
-      for (const session of sessions) session.destroy()
-      server.close()
-    })
-    const origin = `https://localhost:${(server.address() as AddressInfo).port}`
-    const agent = keep(new Agent({ connect: { ca: cert } }))
-    expect(await ask(agent, origin)).toBe('over 2.0')
-    expect(sessions).toHaveLength(1)
-  })
 })
 
 describe('an http: origin', () => {
-  it('of an Agent is served by HTTP/1.1', async () => {
-    const server = await startHttp1(serveHttp1Hello, { tls: false })
-    const agent = keep(new Agent())
-    expect(await ask(agent, server.origin, '/a')).toBe('GET /a over 1.1')
-  })
-
   const serve2: Parameters<typeof startServer>[0] = (stream) => {
     stream.respond({ ':status': 200 })
     stream.end('over 2')
   }
-
-  it.each([Client, Pool])('of a %o is spoken to in HTTP/2', async (dispatcherClass) => {
-    const { origin } = await startServer(serve2)
-    expect(await ask(keep(new dispatcherClass(origin)), origin)).toBe('over 2')
-  })
-
-  it('of an Agent with h2c is spoken to in HTTP/2', async () => {
-    const { origin } = await startServer(serve2)
-    expect(await ask(keep(new Agent({ h2c: true })), origin)).toBe('over 2')
-  })
 
   it('is passed to the h2c function once, as long as the agent remembers it', async () => {
     const [old, modern] = [await startHttp1(serveHttp1Hello, { tls: false }), await startServer(serve2)]
@@ -267,14 +222,6 @@ describe('an http: origin', () => {
   it.each([1, 'true', null, undefined])('fails when the function returns %o', async (returned) => {
     const agent = keep(new Agent({ h2c: () => returned as unknown as boolean }))
     expect(await fail(agent, 'http://127.0.0.1:1')).toBeInstanceOf(errors.InvalidReturnValueError)
-  })
-
-  it('without a fallback fails with a clear error', async () => {
-    const agent = keep(new Agent({ fallback: null }))
-    const error = await fail(agent, 'http://127.0.0.1:1')
-    expect(error).toBeInstanceOf(errors.NotSupportedError)
-    expect(String(error)).toMatch(/fallback.*h2c/)
-    expect(error).toMatchObject({ processed: 'no' })
   })
 
   it('is in the stats, without sessions', async () => {

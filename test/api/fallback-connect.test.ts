@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { ServerHttp2Session } from 'node:http2'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo, LookupFunction, Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
@@ -13,6 +11,7 @@ import type { AgentOptions, ConnectorOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { HTTP_1_1_REQUIRED } from '../support/peers/error-codes.ts'
 import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
+import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 function toAgent(options: AgentOptions): Agent {
@@ -291,21 +290,13 @@ describe('a server that refuses a request with HTTP_1_1_REQUIRED', () => {
       return protocols.includes('h2') ? 'h2' : 'http/1.1'
     }
     const server = createSecureServer({ key, cert, allowHTTP1: true, ALPNCallback })
-    const sessions: ServerHttp2Session[] = []
-    server.on('session', (session) => sessions.push(session.on('error', () => {})))
+    server.on('session', (session) => session.on('error', () => {}))
     server.on('stream', (stream) => stream.on('error', () => {}).close(HTTP_1_1_REQUIRED))
     server.on('request', (request, response) => {
       if (request.httpVersion === '1.1') response.end(`GET ${request.url} over 1.1`)
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    const { port } = await listen(server)
     const agent = toAgent({ connect: { ca: cert } })
-    onTestFinished(async () => {
-      await agent.destroy()
-      for (const session of sessions) session.destroy()
-      server.close()
-    })
-    const { port } = server.address() as AddressInfo
     expect(await ask(agent, `https://localhost:${port}`)).toBe(HELLO)
     expect(offered).toEqual([['h2', 'http/1.1'], ['http/1.1']])
   })

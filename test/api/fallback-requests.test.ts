@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { Readable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { connect as connectTls } from 'node:tls'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, errors } from '../../src/index.ts'
 import type { AgentOptions, DispatchOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
@@ -311,6 +312,31 @@ describe('a tunnel over HTTP/1.1', () => {
     const error = await agent.connect({ origin, path: 'example.com:443' }).catch((it: unknown) => it)
     expect(error).toBeInstanceOf(errors.TunnelRefusedError)
     expect(error).toMatchObject({ statusCode: 407, processed: 'yes' })
+  })
+
+  it('by CONNECT that is refused on a socket of the caller causes no uncaught exception', async () => {
+    const server = await startHttp1()
+    server.server.on('connect', (_request, socket) =>
+      socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'),
+    )
+    const agent = destroyWithTest(
+      new Agent({
+        connect: (_options, callback) => {
+          const socket = connectTls(
+            { port: server.port, host: 'localhost', ca: server.ca, ALPNProtocols: ['h2', 'http/1.1'] },
+            () => callback(null, socket),
+          )
+        },
+      }),
+    )
+    const uncaught: unknown[] = []
+    const onUncaught = (error: unknown): void => void uncaught.push(error)
+    process.prependListener('uncaughtException', onUncaught)
+    onTestFinished(() => void process.off('uncaughtException', onUncaught))
+    const failed = agent.connect({ origin: server.origin, path: 'a.example:443' })
+    await expect(failed).rejects.toMatchObject({ name: 'TunnelRefusedError' })
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
+    expect(uncaught).toEqual([])
   })
 
   it('by an upgrade speaks the other protocol', async () => {

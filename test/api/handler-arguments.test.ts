@@ -1,14 +1,13 @@
 /** What each callback of a handler gets: as many arguments, of the same kinds, as from undici over HTTP/2. */
 
-import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 const isNode20 = Number.parseInt(process.versions.node, 10) < 22
@@ -110,10 +109,7 @@ async function start() {
   const { private: key, cert } = await toCertificate()
   const server = createSecureServer({ key, cert, settings: { enableConnectProtocol: true } })
   server.on('sessionError', () => {})
-  server.on('session', (session) => {
-    session.on('error', () => {})
-    onTestFinished(() => session.destroy())
-  })
+  server.on('session', (session) => session.on('error', () => {}))
   server.on('stream', (stream: ServerHttp2Stream, headers) => {
     stream.on('error', () => {})
     const { ':method': method, ':path': path } = headers
@@ -133,10 +129,7 @@ async function start() {
       stream.end(method === 'HEAD' ? undefined : 'text')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { origin: `https://localhost:${(server.address() as AddressInfo).port}`, ca: cert }
+  return { origin: `https://localhost:${(await listen(server)).port}`, ca: cert }
 }
 
 const CASES: readonly [what: string, options: object][] = [

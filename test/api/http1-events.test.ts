@@ -1,13 +1,12 @@
 /** The events of HTTP/1.1 connections, compared with undici's own, and `stats.connected`. */
 
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Agent as TheirAgent, Client as TheirClient, Pool as TheirPool, errors as theirErrors } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { errors, Agent as OwnAgent, Client as OwnClient, Pool as OwnPool } from '../../src/index.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
+import { listen } from '../support/servers/listen.ts'
 
 /** What both have in common. */
 interface Events {
@@ -96,7 +95,7 @@ const SCENES: [name: string, scene: Scene][] = [
 const refused = `http://127.0.0.1:${await findFreePort()}`
 
 async function startHttp1(): Promise<string> {
-  const server: Server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     if (request.url === '/close') response.writeHead(200, { connection: 'close' }).end('closed')
     else if (request.url === '/die') request.socket.destroy()
     else if (request.url === '/nonsense') request.socket.end('none of HTTP\r\n\r\n')
@@ -104,13 +103,8 @@ async function startHttp1(): Promise<string> {
       response.writeHead(200, { 'content-length': '9' }).write('half')
       response.write('', () => setImmediate(() => request.socket.destroy()))
     } else if (request.url === '/') response.end('done')
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
   })
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${(await listen(server)).port}`
 }
 
 /** What a listener hears: the event, whether the origin and the first target are right, and the error's code. */

@@ -176,20 +176,6 @@ describe('expectContinue', () => {
     expect(infos).toEqual([100])
   })
 
-  it('sends no body at all when the response is final', async () => {
-    const body = toBody()
-    const { client } = await start((stream) => {
-      stream.respond({ ':status': 417 })
-      stream.end('no')
-    })
-    const generator = body.factory()
-    const { statusCode, body: response } = await client.request({ ...POST, body: generator })
-    expect(await response.text()).toBe('no')
-    expect([statusCode, body.pulled]).toEqual([417, 0])
-    await expectHello(client)
-    expect(client.stats.running).toBe(0)
-  })
-
   it('sends the body after a second when the server sends no response', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { Agent as Undici7 } from 'undici'
 import { Agent as Undici6 } from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -9,6 +7,7 @@ import type { DispatchOptions, FallbackDispatcher } from '../../types/index.ts'
 import type { LegacyActs } from '../support/clients/fallback-legacy.ts'
 import { LegacyRecorder } from '../support/clients/fallback-legacy.ts'
 import { startHttp1 } from '../support/servers/fallback-http1.ts'
+import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 /** The members that the servers and the dispatchers below share. */
@@ -111,8 +110,6 @@ const CASES: readonly Case[] = [
 async function startBoth(): Promise<Place> {
   const { private: key, cert } = await toCertificate()
   const server = createSecureServer({ key, cert, allowHTTP1: true })
-  const ends = new Set<{ destroy(): unknown }>()
-  server.on('secureConnection', (socket) => ends.add(socket.on('error', () => {})))
   server.on('session', (session) => session.on('error', () => {}))
   server.on('request', (request, response) => {
     for (const each of [request, response, request.stream ?? request]) each.on('error', () => {})
@@ -134,15 +131,7 @@ async function startBoth(): Promise<Place> {
     if (request.url === '/large') response.write(Buffer.alloc(300_000, 'x'))
     response.end(request.url === '/empty' ? '' : 'text')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(async () => {
-    for (const each of ends) each.destroy()
-    const closed = once(server, 'close')
-    server.close()
-    await closed
-  })
-  return { origin: `https://localhost:${(server.address() as AddressInfo).port}`, ca: cert }
+  return { origin: `https://localhost:${(await listen(server)).port}`, ca: cert }
 }
 
 async function run(dispatcher: Dispatcher, place: Place, { path, options, acts }: Case): Promise<unknown[]> {

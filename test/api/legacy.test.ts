@@ -121,45 +121,9 @@ describe('a handler of the older shape that returns false', () => {
       'onComplete',
     ])
   })
-
-  it('for an informational response is not held back', async () => {
-    const { run } = await start((stream) => {
-      stream.additionalHeaders({ ':status': 103, link: '</a.css>' })
-      stream.respond({ ':status': 200 })
-      stream.end('text')
-    })
-    const seen: number[] = []
-    const handler = await run({
-      onHeaders: (_heard, statusCode) => {
-        seen.push(statusCode)
-        return statusCode >= 200
-      },
-    })
-    expect(seen).toEqual([103, 200])
-    expect(handler.names.at(-1)).toBe('onComplete')
-  })
 })
 
 describe('a handler of the older shape', () => {
-  it('gets raw fields as latin1 Buffers, in wire order, without pseudo-headers, and trailers likewise', async () => {
-    const { run } = await start((stream) => {
-      const fields = { ':status': 200, 'x-dup': ['1', '2'], 'x-latin': 'caf\u00e9', 'set-cookie': ['a', 'b'] }
-      stream.respond(fields, { waitForTrailers: true })
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': ['4', '2'] }))
-      stream.end('text')
-    })
-    const { events } = await run()
-    const raw = ['x-dup: 1', 'x-dup: 2', 'x-latin: caf\u00e9', 'set-cookie: a', 'set-cookie: b']
-    expect(events).toEqual([
-      'onConnect',
-      'onRequestSent',
-      'onResponseStarted',
-      ['onHeaders', 200, raw, 'string'],
-      'onData',
-      ['onComplete', ['x-sum: 4', 'x-sum: 2'], 'text'],
-    ])
-  })
-
   it.each([
     'onConnect',
     'onHeaders',
@@ -222,18 +186,6 @@ describe('a handler of the older shape', () => {
     expect(handler.events).toEqual(['onConnect', ['onError', 'Error', undefined]])
     handler.abort(new Error('again'))
     expect(handler.events).toHaveLength(2)
-  })
-
-  it('gets bodies piece by piece', async () => {
-    const { run } = await start()
-    const body = (): Readable => Readable.from(['te', 'xt'])
-    const { events } = await run({}, { method: 'POST', body })
-    expect(events.slice(0, 4)).toEqual([
-      'onConnect',
-      ['onBodySent', 'te'],
-      ['onBodySent', 'xt'],
-      'onRequestSent',
-    ])
   })
 
   it.each([

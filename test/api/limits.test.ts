@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
@@ -98,17 +97,6 @@ describe('maxResponseSize', () => {
     expect(await ask({ maxResponseSize: 10 })).toBe('ten bytes.')
     expect(await ask({ maxResponseSize: -1 })).toBe('ten bytes.')
     await expect(ask({ maxResponseSize: 1 })).rejects.toBeInstanceOf(errors.ResponseExceededMaxSizeError)
-  })
-
-  it('destroys the Writable of stream() with its error', async () => {
-    const { client } = await start((stream) => {
-      stream.respond({ ':status': 200 })
-      stream.end('eleven byte')
-    })
-    const sink = new PassThrough()
-    const failed = client.stream({ ...GET, maxResponseSize: 10 }, () => sink)
-    await expect(failed).rejects.toBeInstanceOf(errors.ResponseExceededMaxSizeError)
-    expect(sink.errored).toBeInstanceOf(errors.ResponseExceededMaxSizeError)
   })
 })
 

@@ -145,27 +145,6 @@ describe('pipeline()', () => {
   })
 
   describe('when the handler', () => {
-    it('throws, the duplex fails with that, the stream is reset, and siblings live', async () => {
-      const { server, codes, closed } = await startWatched((stream) => {
-        stream.respond({ ':status': 200 })
-        stream.write('begun')
-      })
-      const client = connect(server)
-      const error = new Error('no')
-      const failed = join(
-        Readable.from(['data']),
-        client.pipeline(PUT, () => {
-          throw error
-        }),
-        new PassThrough(),
-      )
-      await expect(failed).rejects.toBe(error)
-      await closed
-      expect(codes).toEqual([8])
-      await expectHello(client)
-      expect(server.sessions).toHaveLength(1)
-    })
-
     it.each([
       { what: 'nothing', response: undefined },
       { what: 'null', response: null },
@@ -204,6 +183,59 @@ describe('pipeline()', () => {
       await closed
       expect(codes).toEqual([8])
       await expectHello(client)
+    })
+  })
+
+  describe('when the duplex is destroyed', () => {
+    it('before there is a connection, nothing is sent', async () => {
+      const { server } = await startWatched(echo)
+      const duplex = connect(server).pipeline(PUT, ({ body }) => body)
+      duplex.destroy()
+      const [error] = await once(duplex, 'error')
+      expect(error).toBeInstanceOf(errors.RequestAbortedError)
+      expect(server.sessions).toHaveLength(0)
+    })
+
+    it('while it waits for the response, the stream is reset', async () => {
+      let duplex = new PassThrough() as ReturnType<Client['pipeline']>
+      const { server, codes, closed } = await startWatched(() => duplex.destroy(new Error('late')))
+      const client = connect(server)
+      duplex = client.pipeline(PUT, ({ body }) => body)
+      duplex.write('data')
+      const [error] = await once(duplex, 'error')
+      expect(error.message).toBe('late')
+      await closed
+      expect(codes).toEqual([8])
+      await expectHello(client)
+    })
+
+    it('midway through the response, the stream is reset and the body fails', async () => {
+      const { server, codes, closed } = await startWatched(echo)
+      const client = connect(server)
+      let response: Readable = new PassThrough()
+      const duplex = client.pipeline(PUT, ({ body }) => {
+        response = body
+        return body
+      })
+      duplex.write('data')
+      await once(duplex, 'data')
+      duplex.destroy()
+      const [error] = await once(duplex, 'error')
+      expect(error).toMatchObject({ name: 'AbortError' })
+      await closed
+      expect(codes).toEqual([8])
+      expect(response.destroyed).toBe(true)
+      await expectHello(client)
+    })
+
+    it('after the end, nothing happens', async () => {
+      const client = connect(await startServer(echo))
+      const duplex = client.pipeline(PUT, ({ body }) => body)
+      duplex.end('data')
+      expect(await read(duplex)).toBe('data')
+      duplex.destroy()
+      if (!duplex.closed) await once(duplex, 'close')
+      expect(duplex.errored).toBeNull()
     })
   })
 

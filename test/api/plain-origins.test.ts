@@ -1,20 +1,15 @@
 /** `http:` origins of a Client and a Pool: HTTP/2 by prior knowledge, or HTTP/1.1 if the option h2c says so. */
 
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PoolOptions } from '../../src/index.ts'
 import { Client, errors, Pool } from '../../src/index.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
+import { listen } from '../support/servers/listen.ts'
 
 async function startHttp1(): Promise<string> {
-  const server = createServer((request, response) => response.end(request.httpVersion)).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.close()
-  })
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer((request, response) => response.end(request.httpVersion))
+  return `http://127.0.0.1:${(await listen(server)).port}`
 }
 
 describe.each([

@@ -7,7 +7,6 @@ import type { TestServer } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
 
 const LIMIT = 5
-const GET = { path: '/', method: 'GET' } as const
 
 /** A server that responds to `/warm`, and holds all other requests until they are released. */
 async function startHolder(limit = LIMIT) {
@@ -182,19 +181,6 @@ describe('Pool', () => {
     expect(await finish(calls, release)).toEqual(['/0'])
     expect(server.sessions).toHaveLength(length + 1)
     expect(disconnects).toBeLessThanOrEqual(length)
-  })
-
-  it('is connected, drained and disconnected by events', async () => {
-    const { server } = await startHolder()
-    const pool = toPool(server.origin)
-    const heard: string[] = []
-    for (const name of ['connect', 'drain', 'disconnect'] as const) pool.on(name, () => heard.push(name))
-    expect(await ask(pool, '/warm')).toBe('/warm')
-    const [session] = server.sessions
-    await pool.close()
-    expect(heard).toEqual(['connect', 'drain', 'disconnect'])
-    await expect.poll(() => session?.closed).toBe(true)
-    await expect(pool.request(GET)).rejects.toBeInstanceOf(errors.ClientDestroyedError)
   })
 
   it('fails every call when it is destroyed, those on each session and those that wait', async () => {

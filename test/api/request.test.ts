@@ -1,4 +1,4 @@
-import { EventEmitter, getEventListeners, once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
@@ -21,11 +21,6 @@ const serveText: StreamListener = (stream) => {
   stream.end('hello')
 }
 
-const echo: StreamListener = (stream, headers) => {
-  stream.respond({ ':status': 200, 'x-length': headers['content-length'] ?? 'none' })
-  stream.pipe(stream)
-}
-
 describe.each([
   { protocol: 'h2c', tls: false },
   { protocol: 'h2 over TLS', tls: true },
@@ -38,21 +33,6 @@ describe.each([
     expect(await body.text()).toBe('hello')
     expect(trailers).toEqual({})
     expect(opaque).toBe('mine')
-  })
-
-  it.each([
-    { kind: 'string', body: 'žluť', length: '6' },
-    { kind: 'Buffer', body: Buffer.from('buffer'), length: '6' },
-    { kind: 'typed array', body: new Uint16Array([0x6161, 0x6262]).subarray(1), length: '2' },
-    { kind: 'ArrayBuffer', body: new Uint8Array([0x61, 0x62, 0x63]).buffer, length: '3' },
-    { kind: 'Readable', body: Readable.from(['one, ', Buffer.from('two')]), length: 'none' },
-  ])('sends a $kind', async ({ body, length }) => {
-    const client = connect(await startServer(echo, { tls }))
-    const expected = body instanceof Readable ? 'one, two' : Buffer.from(body as Uint8Array).toString()
-    const { headers, body: response } = await client.request({ path: '/', method: 'POST', body })
-    const text = await response.text()
-    expect(text).toBe(body instanceof Uint16Array ? 'bb' : expected)
-    expect(headers['x-length']).toBe(length)
   })
 })
 
@@ -75,37 +55,6 @@ describe('the headers of a response', () => {
     expect(Reflect.ownKeys(headers)).toEqual(['x-dup', 'set-cookie', 'date'])
     expect(headers['set-cookie']).toEqual(['a=1', 'b=2'])
     expect(new Headers(headers as Record<string, string>).get('x-dup')).toBe('1, 2')
-  })
-
-  it("are a flat array in wire order with responseHeaders: 'raw', and so are the trailers", async () => {
-    const client = connect(await startServer(serveDuplicates))
-    const { headers, body, trailers } = await client.request({ ...GET, responseHeaders: 'raw' })
-    const date = expect.stringMatching(/GMT$/)
-    const expected = ['x-dup', '1', 'x-dup', '2', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'date', date]
-    expect(headers).toEqual(expected)
-    expect(await body.text()).toBe('body')
-    expect(trailers).toEqual(['x-sum', '3', 'x-sum', '4'])
-  })
-
-  it('come with trailers in an object that is filled at the end', async () => {
-    const client = connect(await startServer(serveDuplicates))
-    const { body, trailers } = await client.request(GET)
-    await body.text()
-    expect(trailers).toEqual({ 'x-sum': '3, 4' })
-  })
-
-  it('of informational responses go to onInfo', async () => {
-    const server = await startServer((stream) => {
-      stream.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] })
-      serveText(stream, {})
-    })
-    const infos: unknown[] = []
-    const client = connect(server)
-    const onInfo = (info: unknown) => infos.push(info)
-    const { statusCode, body } = await client.request({ ...GET, responseHeaders: 'raw', onInfo })
-    expect(statusCode).toBe(200)
-    expect(await body.text()).toBe('hello')
-    expect(infos).toEqual([{ statusCode: 103, headers: ['link', '</a>', 'link', '</b>'] }])
   })
 })
 
@@ -238,18 +187,6 @@ describe('invalid input', () => {
 })
 
 describe('the callback form', () => {
-  it('calls back with data and opaque', async () => {
-    const client = connect(await startServer(serveText))
-    const data = await new Promise<{ opaque: string; statusCode: number }>((resolve, reject) => {
-      client.request({ ...GET, opaque: 'mine' }, (error, data) => {
-        data.body?.resume()
-        if (error === null) resolve(data)
-        else reject(error)
-      })
-    })
-    expect(data).toMatchObject({ statusCode: 200, opaque: 'mine' })
-  })
-
   it('calls back with an error and opaque, later', async () => {
     const client = connect(await startServer(serveText))
     let isLater = false
@@ -264,51 +201,6 @@ describe('the callback form', () => {
 })
 
 describe('aborting', () => {
-  it('with a signal that is aborted already sends nothing', async () => {
-    let streams = 0
-    const server = await startServer((stream, headers) => {
-      streams++
-      serveText(stream, headers)
-    })
-    const client = connect(server)
-    const reason = new Error('enough')
-    await expect(client.request({ ...GET, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    const { body } = await client.request(GET)
-    await body.text()
-    expect(streams).toBe(1)
-  })
-
-  it.each([
-    'AbortSignal',
-    'EventEmitter',
-  ])('with an %s resets the stream with CANCEL, and only this one', async (kind) => {
-    const codes: number[] = []
-    const closed = new EventEmitter()
-    const server = await startServer((stream, headers) => {
-      if (headers[':path'] === '/hang') {
-        stream.on('close', () => {
-          codes.push(stream.rstCode)
-          closed.emit('closed')
-        })
-      } else serveText(stream, headers)
-    })
-    const client = connect(server)
-    const controller = new AbortController()
-    const emitter = new EventEmitter()
-    const signal = kind === 'AbortSignal' ? controller.signal : emitter
-    const aborted = client.request({ path: '/hang', method: 'GET', signal })
-    const sibling = await client.request(GET)
-    const reset = once(closed, 'closed')
-    if (kind === 'AbortSignal') controller.abort()
-    else emitter.emit('abort')
-    await expect(aborted).rejects.toMatchObject({ name: 'AbortError' })
-    await reset
-    expect(codes).toEqual([8])
-    expect(await sibling.body.text()).toBe('hello')
-    expect(emitter.listenerCount('abort')).toBe(0)
-    expect(client.stats).toMatchObject({ connected: true, pending: 0, running: 0, size: 0 })
-  })
-
   it('leaves no listener on a signal when the responses have no body', async () => {
     const client = connect(await startServer(serveText))
     const { signal } = new AbortController()
@@ -422,12 +314,6 @@ describe('the body of a response', () => {
     expect(await text).toBe('hello')
   })
 
-  it('is discarded by dump()', async () => {
-    const body = await ask()
-    await body.dump()
-    expect(body.closed).toBe(true)
-  })
-
   it('is aborted by dump() above its limit', async () => {
     const codes: Promise<number>[] = []
     const body = await ask((stream) => {
@@ -482,14 +368,6 @@ describe('the body of a response', () => {
     expect(received).toBe(total)
   })
 
-  it('is discarded by dump() also when it was paused', async () => {
-    const body = await ask()
-    body.pause()
-    await body.dump({ signal: null })
-    expect(body.closed).toBe(true)
-    await expect(body.dump({ signal: 5 as unknown as AbortSignal })).rejects.toThrow('signal')
-  })
-
   it('is decoded correctly by text() after setEncoding(), also in the middle of a character', async () => {
     const [first, second] = [Buffer.from('žluť').subarray(0, 1), Buffer.from('žluť').subarray(1)]
     let finish = () => {}
@@ -525,5 +403,34 @@ describe('the body of a response', () => {
     await body.body.cancel()
     expect(await Promise.all(codes)).toEqual([8])
     expect(body.destroyed).toBe(true)
+  })
+})
+
+describe('a requestTimeout below a second', () => {
+  it.each([
+    'the request',
+    'the client',
+  ])('of %s never fires early, however many calls there are', async (whose) => {
+    const server = await startServer(() => {})
+    const clients = [60, 75, 90].map((requestTimeout) => {
+      const client = destroyWithTest(
+        new Client(server.origin, whose === 'the client' ? { requestTimeout } : {}),
+      )
+      return { client, requestTimeout }
+    })
+    const calls = clients.flatMap(({ client, requestTimeout }) =>
+      Array.from({ length: 40 }, async (_, i) => {
+        const own = whose === 'the client' ? requestTimeout : requestTimeout + i * 0.7
+        const from = performance.now()
+        const limit = whose === 'the client' ? {} : { requestTimeout: own }
+        const error: unknown = await client.request({ path: '/', method: 'GET', ...limit }).then(
+          () => null,
+          (thrown: unknown) => thrown,
+        )
+        expect(error).toBeInstanceOf(errors.RequestTimeoutError)
+        expect(performance.now() - from).toBeGreaterThanOrEqual(own)
+      }),
+    )
+    await Promise.all(calls)
   })
 })

@@ -1,24 +1,22 @@
 /** `servername` of a request: a connection that was made for another server must not serve it. */
 
-import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { Connector, Dispatcher } from '../../types/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
+import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 /** A server with a certificate for localhost, and the server names that clients have sent. */
 async function startTls() {
   const { private: key, cert: ca } = await toCertificate()
   const names: unknown[] = []
-  const sockets: Socket[] = []
   const server = createSecureServer({ key, cert: ca })
   server.on('secureConnection', (socket: TLSSocket) => {
-    sockets.push(socket)
     names.push(Reflect.get(socket, 'servername'))
   })
   server.on('session', (session) => session.on('error', () => {}))
@@ -27,25 +25,12 @@ async function startTls() {
     stream.respond({ ':status': 200 })
     stream.end('hello')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
-    const closed = once(server, 'close')
-    server.close()
-    await closed
-  })
-  const { port } = server.address() as AddressInfo
+  const { port } = await listen(server)
   const connector: Connector = ({ servername = '' }, callback) => {
     const socket = connectTls({ host: '127.0.0.1', port, ca, servername, ALPNProtocols: ['h2'] })
     socket.once('secureConnect', () => callback(null, socket)).once('error', (error) => callback(error, null))
   }
   return { origin: `https://127.0.0.1:${port}`, name: `https://localhost:${port}`, names, ca, connector }
-}
-
-function toKept<T extends { destroy(): Promise<void> }>(dispatcher: T): T {
-  onTestFinished(() => dispatcher.destroy())
-  return dispatcher
 }
 
 async function ask(dispatcher: Dispatcher, origin: string, servername: string): Promise<string> {
@@ -55,7 +40,7 @@ async function ask(dispatcher: Dispatcher, origin: string, servername: string): 
 
 describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
   const make = (origin: string, options: object): Dispatcher =>
-    toKept(kind === 'Client' ? new Client(origin, options) : new Pool(origin, options))
+    destroyWithTest(kind === 'Client' ? new Client(origin, options) : new Pool(origin, options))
 
   it('refuses a servername other than that of its connections, before it connects', async () => {
     const { name, names, ca } = await startTls()
@@ -83,7 +68,7 @@ describe('an Agent', () => {
   it('has separate connections for each servername, also by a connect function', async () => {
     const { origin, names, ca, connector } = await startTls()
     for (const connect of [{ ca, servername: 'elsewhere.example' }, connector]) {
-      const agent = toKept(new Agent({ connect }))
+      const agent = destroyWithTest(new Agent({ connect }))
       expect(await ask(agent, origin, 'localhost')).toBe('hello')
       expect(await ask(agent, origin, 'localhost')).toBe('hello')
       await expect(ask(agent, origin, 'bank.example')).rejects.toThrow(/bank\.example/)
@@ -93,7 +78,7 @@ describe('an Agent', () => {
 
   it("refuses a servername if the factory's dispatcher has another one", async () => {
     const { origin, names, ca } = await startTls()
-    const agent = toKept(
+    const agent = destroyWithTest(
       new Agent({ factory: (url) => new Client(url, { connect: { ca, servername: 'localhost' } }) }),
     )
     await expect(ask(agent, origin, 'bank.example')).rejects.toThrow(

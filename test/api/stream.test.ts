@@ -119,16 +119,6 @@ describe('stream()', () => {
     expect([sink.writableFinished, sink.text]).toEqual([true, ''])
   })
 
-  it('sends a body, and streams its echo', async () => {
-    const server = await startServer((stream) => {
-      stream.respond({ ':status': 200 })
-      stream.pipe(stream)
-    })
-    const sink = new Sink()
-    await connect(server).stream({ path: '/', method: 'POST', body: 'ping' }, () => sink)
-    expect(sink.text).toBe('ping')
-  })
-
   it('refuses CONNECT, and a factory that is no function', async () => {
     const client = connect(await startServer(serveHello))
     await expect(client.stream({ path: '/', method: 'CONNECT' }, () => new Sink())).rejects.toThrow(
@@ -229,24 +219,6 @@ describe('stream()', () => {
   })
 
   describe('when the factory', () => {
-    it('throws, fails with that error, resets the stream, and disturbs no sibling', async () => {
-      const { server, codes, reset } = await startEndless()
-      const client = connect(server)
-      const error = new Error('no stream for you')
-      const wasReset = reset()
-      const failed = client.stream(GET, () => {
-        throw error
-      })
-      const sibling = client.request(GET)
-      await expect(failed).rejects.toBe(error)
-      await wasReset
-      expect(codes).toEqual([8])
-      const { body } = await sibling
-      expect(body.destroyed).toBe(false)
-      await expectHello(client)
-      expect(server.sessions).toHaveLength(1)
-    })
-
     it.each([
       { what: 'nothing', make: () => undefined },
       { what: 'null', make: () => null },
@@ -297,47 +269,6 @@ describe('stream()', () => {
       sink._write = (_chunk, _encoding, callback) => callback()
       await expect(client.stream(GET, () => sink)).rejects.toThrow('no room')
     })
-  })
-
-  describe('when the response breaks off', () => {
-    it('destroys the Writable with the error of the call', async () => {
-      const server = await startServer((stream) => {
-        stream.respond({ ':status': 200 })
-        stream.write('half', () => stream.destroy(new Error('broken')))
-      })
-      const sink = new Sink()
-      const failed = connect(server).stream(GET, () => sink)
-      await expect(failed).rejects.toMatchObject({ code: 'DODICI_ERR_STREAM', processed: 'yes' })
-      expect(sink.errored).toBe(await failed.catch((error: unknown) => error))
-      expect(sink.text).toBe('half')
-    })
-
-    it('by the session, likewise', async () => {
-      const { server } = await startEndless()
-      const sink = new Sink()
-      const failed = connect(server).stream(GET, () => sink)
-      await expect.poll(() => sink.text).toBe('begun')
-      server.sessions[0]?.destroy()
-      await expect(failed).rejects.toBeInstanceOf(errors.SocketError)
-      expect(sink.destroyed).toBe(true)
-    })
-  })
-
-  it('ends with its signal midway: the Writable is destroyed with the reason, the stream is reset', async () => {
-    const { server, codes, reset } = await startEndless()
-    const client = connect(server)
-    const controller = new AbortController()
-    const sink = new Sink()
-    const wasReset = reset()
-    const failed = client.stream({ ...GET, signal: controller.signal }, () => sink)
-    await expect.poll(() => sink.text).toBe('begun')
-    const reason = new Error('enough')
-    controller.abort(reason)
-    await expect(failed).rejects.toBe(reason)
-    await wasReset
-    expect(sink.errored).toBe(reason)
-    expect(codes).toEqual([8])
-    await expectHello(client)
   })
 
   it('ignores a signal that fires after the end', async () => {

@@ -13,7 +13,6 @@ import {
   stream,
   upgrade,
 } from '../../src/index.ts'
-import type { DispatchOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { read, startServer } from '../support/servers/server.ts'
 
@@ -36,16 +35,6 @@ async function start() {
     await agent.destroy()
   })
   return { server, heard, agent, origin: server.origin }
-}
-
-/** Records the requests that it gets, and refuses them. */
-class Spy {
-  readonly calls: DispatchOptions[] = []
-
-  readonly dispatch: Client['dispatch'] = (options) => {
-    this.calls.push(options)
-    throw new Error('heard')
-  }
 }
 
 describe('request()', () => {
@@ -74,30 +63,12 @@ describe('request()', () => {
   })
 
   it.each([
-    { what: 'GET without a body', options: {}, expected: 'GET' },
-    { what: 'GET for a body that is null', options: { body: null }, expected: 'GET' },
-    { what: 'PUT with a body', options: { body: 'x' }, expected: 'PUT' },
-    { what: 'GET with an empty string, as undici does', options: { body: '' }, expected: 'GET' },
-    { what: 'its own method', options: { body: 'x', method: 'POST' }, expected: 'POST' },
-  ])('sends $what', async ({ options, expected }) => {
-    const { origin, heard } = await start()
-    await (await request(origin, options)).body.dump()
-    expect(heard).toEqual([`${expected} /`])
-  })
-
-  it.each([
     { path: '/own?q=1', expected: '/own?q=1' },
     { path: 'own', expected: '/own' },
   ])('prefers its own path $path', async ({ path, expected }) => {
     const { origin, heard } = await start()
     await (await request(`${origin}/url?x=1`, { path })).body.dump()
     expect(heard).toEqual([`GET ${expected}`])
-  })
-
-  it('appends query to the path of the URL', async () => {
-    const { origin, heard } = await start()
-    await (await request(`${origin}/a`, { query: { b: [1, 2] } })).body.dump()
-    expect(heard).toEqual(['GET /a?b=1&b=2'])
   })
 
   it('uses the dispatcher option', async () => {
@@ -107,22 +78,6 @@ describe('request()', () => {
     await (await request(`${origin}/mine`, { dispatcher: client })).body.dump()
     await (await request(`${origin}/composed`, { dispatcher: client.compose() })).body.dump()
     expect(heard).toEqual(['GET /mine', 'GET /composed'])
-  })
-
-  it('passes origin, path and method to the dispatcher, without the dispatcher option', async () => {
-    const spy = new Spy()
-    const told = request('https://example.test:443/a', { dispatcher: spy, headersTimeout: 5 })
-    await expect(told).rejects.toThrow('heard')
-    expect(spy.calls).toEqual([
-      { origin: 'https://example.test', path: '/a', method: 'GET', headersTimeout: 5 },
-    ])
-  })
-
-  it("gives raw headers with responseHeaders: 'raw'", async () => {
-    const { origin } = await start()
-    const { headers, body } = await request(origin, { responseHeaders: 'raw' })
-    await body.dump()
-    expect(headers.slice(0, 4)).toEqual(['x-dup', '1', 'x-dup', '2'])
   })
 
   it('has a callback form', async () => {

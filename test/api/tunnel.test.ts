@@ -146,24 +146,6 @@ describe.each([
     expect(error).toMatchObject({ code: 'ERR_STREAM_DESTROYED' })
   })
 
-  it('fails when its session dies', async () => {
-    const { server, near } = await open(kind)
-    const failed = once(near, 'error')
-    server.sessions[0]?.destroy()
-    const [error] = await failed
-    expect(error).toBeInstanceOf(errors.SocketError)
-    expect(near.destroyed).toBe(true)
-  })
-
-  it('fails when its client is destroyed', async () => {
-    const { client, near, far } = await open(kind)
-    const [failed, closed] = [once(near, 'error'), once(far, 'close')]
-    await client.destroy()
-    expect((await failed)[0]).toBeInstanceOf(errors.ClientDestroyedError)
-    await closed
-    expect(client.stats).toMatchObject({ pending: 0, running: 0 })
-  })
-
   it('fails with the error that its client is destroyed with', async () => {
     const { client, near } = await open(kind)
     const failed = once(near, 'error')

@@ -1,4 +1,4 @@
-/** Each option of undici 6, 7 and 8: it has an effect, is refused, or is warned of. */
+/** Each option of undici 6, 7 and 8 has an effect, is refused, or is warned of, and so is a typo. */
 
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -14,10 +14,20 @@ import { text } from 'node:stream/consumers'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Agent, Client, EnvHttpProxyAgent, errors, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
+import {
+  Agent,
+  Client,
+  EnvHttpProxyAgent,
+  errors,
+  fetch,
+  Pool,
+  ProxyAgent,
+  UpstreamPool,
+} from '../../src/index.ts'
 import type { ForeignOption } from '../../src/options/foreign-options.ts'
 import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from '../../src/options/foreign-options.ts'
 import { DISPATCHER_OPTIONS, REQUEST_OPTIONS } from '../../src/options/known-options.ts'
+import type { Dispatcher as DispatcherType } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
@@ -141,13 +151,13 @@ it.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once
   expect(heard).toEqual(owners.map((owner) => `The ${owner} option ${name} has no effect: ${why}`))
 })
 
-describe('an option of another library, of a request', () => {
-  async function start() {
-    const peer = await startPeer(SERVE)
-    const client = destroyWithTest(new Client(peer.origin))
-    return { peer, client }
-  }
+async function start() {
+  const peer = await startPeer(SERVE)
+  const client = destroyWithTest(new Client(peer.origin))
+  return { peer, client }
+}
 
+describe('an option of another library, of a request', () => {
   it.each(
     FOREIGN_OF_REQUEST.filter(isFate('refused')),
   )('%s is refused, with what to use instead', async (name, { why }) => {
@@ -157,12 +167,6 @@ describe('an option of another library, of a request', () => {
     expect(String(error)).toContain(`The request option ${name} isn't supported: ${why}`)
     expect(peer.connections).toEqual([])
     await (await client.request({ ...GET, [name]: name === 'maxRedirections' ? 0 : false })).body.dump()
-  })
-
-  it.each(FOREIGN_OF_REQUEST.filter(isFate('warned')))('%s is warned of, once', async (name, { why }) => {
-    const { client } = await start()
-    for (let i = 0; i < 2; i++) await (await client.request({ ...GET, [name]: 1 })).body.dump()
-    expect(heard).toEqual([`The request option ${name} has no effect: ${why}`])
   })
 
   /** How each API is called, and how it tells of a failure. */
@@ -305,5 +309,75 @@ describe('an option of undici that has an effect', () => {
     expect(error).toBeInstanceOf(errors.ConnectTimeoutError)
     expect(String(error)).toContain('connectTimeout (100 ms)')
     expect(() => new Agent({ connect: { timeout: -1 } })).toThrow('connectTimeout')
+  })
+})
+
+function makeAll(options: object): void {
+  for (const [name, make] of CLASSES)
+    if (['Client', 'Pool', 'Agent'].includes(name)) void make(options).destroy()
+}
+
+async function send(dispatcher: DispatcherType, options: object): Promise<void> {
+  const { body } = await dispatcher.request({ path: '/', method: 'GET', ...options })
+  await body.dump()
+}
+
+describe('an unknown option of a constructor', () => {
+  it('is warned of once, with the nearest name', () => {
+    makeAll({ keepAliveTimeot: 1 })
+    expect(heard).toEqual([
+      'Unknown dispatcher option: "keepAliveTimeot" has no effect. Did you mean "keepAliveTimeout"?',
+    ])
+  })
+
+  it('is warned of where no name is near', () => {
+    makeAll({ colour: 'red' })
+    expect(heard).toEqual(['Unknown dispatcher option: "colour" has no effect'])
+  })
+
+  it('is warned of within connect and h2Options', () => {
+    makeAll({ connect: { rejectUnauthorised: true }, h2Options: { pingIntervall: 1 } })
+    expect(heard.toSorted()).toEqual([
+      'Unknown connect option: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
+      'Unknown h2Options option: "pingIntervall" has no effect. Did you mean "pingInterval"?',
+    ])
+  })
+})
+
+describe('an unknown option of a request', () => {
+  it('is warned of once, with the nearest name', async () => {
+    const { client } = await start()
+    await send(client, { headersTimeot: 1 })
+    await send(client, { headersTimeot: 1, flavour: 'sweet' })
+    expect(heard).toEqual([
+      'Unknown request option: "headersTimeot" has no effect. Did you mean "headersTimeout"?',
+      'Unknown request option: "flavour" has no effect',
+    ])
+  })
+
+  it('may be an interceptor’s own, but not a typo', async () => {
+    const { client } = await start()
+    const composed = client.compose((dispatch) => (options, handler) => dispatch(options, handler))
+    await send(composed, { cacheTags: ['a'], bodyTimeot: 1 })
+    expect(heard).toEqual(['Unknown request option: "bodyTimeot" has no effect. Did you mean "bodyTimeout"?'])
+  })
+
+  it('may be one of an interceptor in front of an Agent, and a typo is warned of once', async () => {
+    const { peer } = await start()
+    const agent = destroyWithTest(new Agent({ h2c: true }))
+    const composed = agent.compose((dispatch) => (options, handler) => dispatch(options, handler))
+    await send(composed, { origin: peer.origin, cacheTagsOfAgent: ['a'], uploadTimeot: 1 })
+    await send(agent, { origin: peer.origin, uploadTimeot: 1, requestTimeot: 1 })
+    expect(heard).toEqual([
+      'Unknown request option: "uploadTimeot" has no effect. Did you mean "uploadTimeout"?',
+      'Unknown request option: "requestTimeot" has no effect. Did you mean "requestTimeout"?',
+    ])
+  })
+
+  it('of fetch() is warned of only near a known name', async () => {
+    const { client, peer } = await start()
+    const init: object = { dispatcher: client, agent: null, redirects: 'follow' }
+    await (await fetch(peer.origin, init)).text()
+    expect(heard).toEqual(['Unknown fetch() option: "redirects" has no effect. Did you mean "redirect"?'])
   })
 })

@@ -3,11 +3,11 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { PassThrough, pipeline } from 'node:stream'
 import * as theirs from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as ours from '../../src/index.ts'
+import { listen } from '../support/servers/listen.ts'
 
 /** The part of undici's Client that the scenes use. The types of both say more, and not the same. */
 interface Sender {
@@ -137,12 +137,6 @@ describe.each(['Client', 'Pool', 'Agent'] as const)('the end of a %s is as in un
   })
 })
 
-it.each(['Client', 'Agent'] as const)('`await using` of a %s that was destroyed ends well', async (kind) => {
-  const sender = MAKERS[kind].ours(NOWHERE)
-  await sender.destroy()
-  await expect(sender[Symbol.asyncDispose as unknown as string]()).resolves.toBeUndefined()
-})
-
 /** The handlers that undici refuses, by the method that is wrong. */
 const WHOLE = { onRequestStart() {}, onResponseStart() {}, onResponseData() {}, onResponseEnd() {} }
 const FLAWS: [what: string, flaw: object][] = [
@@ -186,13 +180,7 @@ describe('dispatch()', () => {
 })
 
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${(await listen(createServer(listener))).port}`
 }
 
 /** What a destination, or the stream that a handler of pipeline() returns, may be. */

@@ -14,6 +14,7 @@ import { dns, fetch, Pool, ProxyAgent, UpstreamPool } from '../../src/index.ts'
 import type { PoolOptions, UpstreamInit, UpstreamPoolOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
+import { startHttp1Proxy } from '../support/servers/proxies.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -46,30 +47,6 @@ async function startHttp1(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await listen(server, { port: 0, host: '127.0.0.1' })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-/** A proxy that lets CONNECT through, and counts. */
-async function startProxy() {
-  const { connect } = await import('node:net')
-  let tunnels = 0
-  const server = createServer()
-  server.on('connect', ({ url = '' }, client) => {
-    tunnels++
-    const [host = '', port] = url.split(':')
-    const target = connect(Number(port), host, () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n')
-      target.pipe(client)
-      client.pipe(target)
-    })
-    target.on('error', () => client.destroy())
-    client.on('error', () => target.destroy()).on('close', () => target.destroy())
-    onTestFinished(() => void target.destroy())
-  })
-  await listen(server, { port: 0, host: '127.0.0.1' })
-  return {
-    uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    count: () => tunnels,
-  }
 }
 
 interface Kind {
@@ -157,21 +134,21 @@ describe.each(Object.entries(KINDS))('an UpstreamPool %s', (_title, start) => {
 
 describe('an UpstreamPool whose factory makes ProxyAgents', () => {
   it('sends each request through the proxy to an upstream, and to another one where one refuses', async () => {
-    const proxy = await startProxy()
+    const proxy = await startHttp1Proxy()
     const servers = [
       await startServer((stream) => stream.end('a'), { tls: true }),
       await startServer((stream) => stream.end('b'), { tls: true }),
     ]
     const [{ ca } = { ca: '' }] = servers
     const factory: UpstreamPoolOptions['factory'] = () =>
-      new ProxyAgent({ uri: proxy.uri, requestTls: { ca } })
+      new ProxyAgent({ uri: proxy.url, requestTls: { ca } })
     const pool = toPool(
       servers.map(({ origin }) => origin),
       { factory },
     )
     const both = await Promise.all(Array.from({ length: 10 }, () => ask(pool)))
     expect(new Set(both)).toEqual(new Set(['200 a', '200 b']))
-    expect(proxy.count()).toBe(2)
+    expect(proxy.asked).toHaveLength(2)
     const refusing = `https://localhost:${await findFreePort()}`
     const other = toPool([refusing, servers[1]?.origin ?? ''], { factory, maxFailures: 1 })
     for (let count = 0; count < 6; count++) expect(await ask(other)).toBe('200 b')

@@ -303,22 +303,6 @@ describe('UpstreamPool', () => {
       await expect.poll(() => ask(pool)).toBe('200 a')
       expect(pool.stats[a.origin]).toMatchObject({ state: 'healthy', ejections: 1 })
     })
-
-    it('and all others fail, too, ejects no further one, and asks one of them all the same', async () => {
-      let isBad = true
-      const listener: StreamListener = (stream) =>
-        isBad ? stream.close(CANCEL) : respond(stream, 200, 'well')
-      const servers = [await startNamed('', listener), await startNamed('', listener)]
-      const options = { maxFailures: 1, ejectionTime: 100_000_000, maxEjectionTime: 100_000_000 }
-      const pool = toPool(
-        servers.map(({ origin }) => origin),
-        options,
-      )
-      await expect(ask(pool)).rejects.toBeInstanceOf(errors.StreamError)
-      expect(Object.values(pool.stats).map(({ state }) => state)).toEqual(['ejected', 'healthy'])
-      isBad = false
-      expect(await ask(pool)).toBe('200 well')
-    })
   })
 
   describe('when the caller aborts', () => {
@@ -478,12 +462,6 @@ describe('UpstreamPool', () => {
       expect(heard[1]?.requestTimeout).toBeLessThan(60_000)
       expect(new Set(heard.map(({ origin }) => origin)).size).toBe(2)
       expect(recorder.events).toEqual([])
-    })
-
-    it('may make a Pool', async () => {
-      const a = await startNamed('a')
-      const pool = toPool([a.origin], { factory: (origin, options) => new Pool(origin, options) })
-      expect(await ask(pool)).toBe('200 a')
     })
 
     it('that destroys the pool, or adds the same upstream, leaves no dispatcher open', async () => {

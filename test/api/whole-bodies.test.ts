@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { errors, fetch, request } from '../../src/index.ts'
+import { fetch, request } from '../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../types/index.ts'
 import { startClient } from '../support/clients/agents.ts'
 import { INERT } from '../support/clients/inert-controller.ts'
@@ -206,23 +206,6 @@ describe('a response of a server, read as a whole', () => {
         const bytes = (await read(await open(), way)) as Buffer
         expect(bytes.equals(LARGE), `${api}, ${way}()`).toBe(true)
       }
-    }
-  })
-
-  it('that exceeds maxResponseSize › rejects, whatever was announced', async () => {
-    const { client } = await startClient(
-      (stream, { ':path': path }) => {
-        stream.respond(
-          path === '/announced' ? { ':status': 200, 'content-length': LARGE.length } : { ':status': 200 },
-        )
-        stream.on('error', () => {})
-        stream.end(LARGE)
-      },
-      { maxResponseSize: 200_000 },
-    )
-    for (const path of ['/announced', '/']) {
-      const reading = client.request({ path, method: 'GET' }).then(({ body }) => body.bytes())
-      await expect(reading).rejects.toBeInstanceOf(errors.ResponseExceededMaxSizeError)
     }
   })
 

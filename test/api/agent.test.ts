@@ -11,8 +11,7 @@ import { serveHello, startServer } from '../support/servers/server.ts'
 const GET = { path: '/', method: 'GET' } as const
 
 function toAgent(options: AgentOptions = { h2c: true }): Agent {
-  const agent = destroyWithTest(new Agent(options))
-  return agent
+  return destroyWithTest(new Agent(options))
 }
 
 async function ask(agent: Dispatcher | Agent, origin: string | URL): Promise<string> {

@@ -161,23 +161,6 @@ describe('a loop over a body', () => {
     stream.write('first')
   }
 
-  it('when it is left › destroys the body, and cancels the stream', async () => {
-    let code: number | undefined
-    const { client } = await startClient((stream) => {
-      endless(stream)
-      stream.on('close', () => {
-        code = stream.rstCode
-      })
-    })
-    const body = await request(client)
-    for await (const piece of body) {
-      expect(String(piece)).toBe('first')
-      break
-    }
-    expect(body.destroyed).toBe(true)
-    await expect.poll(() => code).toBe(8)
-  })
-
   it('when the loop throws › gives its own error', async () => {
     const { client } = await startClient(endless)
     const body = await request(client)
@@ -200,10 +183,5 @@ describe('a loop over a body', () => {
     })()
     await expect(reading).rejects.toBe(reason)
     expect(reason.stack).toBe(stack)
-  })
-
-  it('when there is nothing to read › ends', async () => {
-    const { client } = await startClient((stream) => stream.respond({ ':status': 204 }, { endStream: true }))
-    await expect((await request(client)).toArray()).resolves.toEqual([])
   })
 })

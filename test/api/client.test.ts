@@ -10,8 +10,7 @@ import { serveHello, startServer } from '../support/servers/server.ts'
 const GET = { path: '/', method: 'GET' } as const
 
 function connect(origin: string | URL): Client {
-  const client = destroyWithTest(new Client(origin))
-  return client
+  return destroyWithTest(new Client(origin))
 }
 
 describe('Client', () => {

@@ -109,8 +109,7 @@ const APIS: readonly [string, Asked][] = [
 ]
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = destroyWithTest(new Agent(options))
-  return agent
+  return destroyWithTest(new Agent(options))
 }
 
 describe.each(WAYS)('over %s', (_name, start) => {

@@ -57,8 +57,7 @@ const serveTrailers: StreamListener = (stream) => {
 
 async function startClient(onStream: StreamListener, options: ClientOptions = {}): Promise<Client> {
   const server = await startServer(onStream)
-  const client = destroyWithTest(new Client(server.origin, options))
-  return client
+  return destroyWithTest(new Client(server.origin, options))
 }
 
 function toAgent(options: AgentOptions): Agent {

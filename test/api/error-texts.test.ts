@@ -18,6 +18,7 @@ import { ENGINES } from '../support/clients/engines.ts'
 import { NO_ERROR } from '../support/peers/error-codes.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
+import { listen } from '../support/servers/listen.ts'
 import { startServer, toCertificate } from '../support/servers/server.ts'
 
 /** What happens, to whom, and what the message has to say. */
@@ -32,28 +33,14 @@ interface Row {
   readonly error: object
 }
 
-/** A server that ends with the test, and how many connections it has. */
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<{ destroy(): void }>()
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-  })
-  server.on('tlsClientError', () => {})
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
+async function toPort(server: Server): Promise<number> {
+  return (await listen(server)).port
 }
 
 /** A server that responds to the first bytes with these, and closes. */
 async function toAnswering(bytes: string | Buffer): Promise<string> {
   const server = createServer((socket) => socket.once('data', () => socket.end(bytes)))
-  return `localhost:${await listen(server)}`
+  return `localhost:${await toPort(server)}`
 }
 
 async function toTls() {
@@ -70,7 +57,7 @@ const PROTOCOLS: readonly Row[] = [
   {
     what: "h2c to Node's HTTP/1.1 server",
     toOrigin: async () =>
-      `http://localhost:${await listen(createHttpServer((_, response) => response.end()))}`,
+      `http://localhost:${await toPort(createHttpServer((_, response) => response.end()))}`,
     saysOnWire: 'speaks HTTP/1.1, not HTTP/2',
     says: ['HTTP/1.1', 'h2c: false', 'Agent', /http:\/\/localhost:\d+/],
     error: { ...LOST, http2ErrorCode: 1 },
@@ -89,7 +76,7 @@ const PROTOCOLS: readonly Row[] = [
   },
   {
     what: 'h2c to a server of HTTP/2 over TLS',
-    toOrigin: async () => `http://localhost:${await listen(createSecureServer(await toTls()))}`,
+    toOrigin: async () => `http://localhost:${await toPort(createSecureServer(await toTls()))}`,
     says: ['before the server sent SETTINGS', 'TLS'],
     error: LOST,
   },
@@ -114,21 +101,21 @@ const PROTOCOLS: readonly Row[] = [
   },
   {
     what: 'TLS to a server of HTTP/2 without TLS',
-    toOrigin: async () => `https://localhost:${await listen(createHttp2Server())}`,
+    toOrigin: async () => `https://localhost:${await toPort(createHttp2Server())}`,
     says: ["didn't answer with TLS", 'http:'],
     error: { name: 'ConnectError', code: expect.stringMatching(/^ERR_SSL_/), processed: 'no' },
   },
   {
     what: 'ALPN with a server of HTTP/1.1 alone, and no fallback',
     toOrigin: async () =>
-      `https://localhost:${await listen(createHttpsServer(await toTls(), (_, response) => response.end()))}`,
+      `https://localhost:${await toPort(createHttpsServer(await toTls(), (_, response) => response.end()))}`,
     options: async () => ({ fallback: null, connect: { ca: (await toTls()).cert } }),
     says: ["doesn't speak HTTP/2", 'fallback: null'],
     error: { name: 'AlpnError' },
   },
   {
     what: 'a server without ALPN, and no fallback',
-    toOrigin: async () => `https://localhost:${await listen(createTlsServer(await toTls()))}`,
+    toOrigin: async () => `https://localhost:${await toPort(createTlsServer(await toTls()))}`,
     options: async () => ({ fallback: null, connect: { ca: (await toTls()).cert } }),
     says: ["doesn't speak HTTP/2", 'fallback: null'],
     error: { name: 'AlpnError' },
@@ -157,13 +144,13 @@ const CONNECTIONS: readonly Row[] = [
   },
   {
     what: 'a certificate of an unknown issuer',
-    toOrigin: async () => `https://localhost:${await listen(createSecureServer(await toTls()))}`,
+    toOrigin: async () => `https://localhost:${await toPort(createSecureServer(await toTls()))}`,
     says: ['self-signed certificate', 'connect.ca'],
     error: { name: 'ConnectError', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
   },
   {
     what: 'a certificate of another name',
-    toOrigin: async () => `https://localhost:${await listen(createSecureServer(await toTls()))}`,
+    toOrigin: async () => `https://localhost:${await toPort(createSecureServer(await toTls()))}`,
     options: async () => ({ connect: { ca: (await toTls()).cert, servername: 'other.example' } }),
     says: ['other.example', 'connect.servername'],
     error: { name: 'ConnectError', code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
@@ -177,7 +164,7 @@ const CONNECTIONS: readonly Row[] = [
         rejectUnauthorized: true,
         maxVersion: 'TLSv1.2',
       } as const
-      return `https://localhost:${await listen(createSecureServer({ ...tls, ca: tls.cert }))}`
+      return `https://localhost:${await toPort(createSecureServer({ ...tls, ca: tls.cert }))}`
     },
     options: async () => ({ connect: { ca: (await toTls()).cert } }),
     says: [/Could not connect|The connection was (lost|closed)/],
@@ -186,7 +173,7 @@ const CONNECTIONS: readonly Row[] = [
   {
     what: 'a server that accepts, and says nothing',
     toOrigin: async () => {
-      const port = await listen(createServer())
+      const port = await toPort(createServer())
       accepted = connect(port, '127.0.0.1')
       await once(accepted, 'connect')
       return `http://localhost:${port}`
@@ -287,7 +274,7 @@ describe.each(ENGINES)('on engine %s the error of a call says what happened:', (
 
   it('calls that wait for a server which ends each connection', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end(HTTP1)))
-    const client = destroyWithTest(new Client(`http://localhost:${await listen(server)}`, { engine }))
+    const client = destroyWithTest(new Client(`http://localhost:${await toPort(server)}`, { engine }))
     const calls = Array.from({ length: 12 }, () => client.request({ path: '/', method: 'GET' }))
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({

@@ -5,16 +5,12 @@ import { buildConnector, Agent as UndiciAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Connector, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { FakeFallback, respondTo } from '../support/clients/fallback-fake.ts'
 import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startServer } from '../support/servers/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
-
-function keep<T extends Dispatcher>(dispatcher: T): T {
-  onTestFinished(() => dispatcher.destroy())
-  return dispatcher
-}
 
 async function ask(dispatcher: Dispatcher, origin: string, path = '/'): Promise<string> {
   const { body } = await dispatcher.request({ ...GET, path, origin })
@@ -28,7 +24,7 @@ async function fail(dispatcher: Dispatcher, origin: string): Promise<unknown> {
 describe('an origin that chooses HTTP/1.1', () => {
   it.each(['http/1.1', null])('by ALPN (%s) is served by the fallback', async (alpn) => {
     const server = await startHttp1(serveHttp1Hello, { alpn })
-    const agent = keep(new Agent({ connect: { ca: server.ca } }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca } }))
     const responses = [ask(agent, server.origin), ask(agent, server.origin)]
     expect(await Promise.all(responses)).toEqual(['GET / over 1.1', 'GET / over 1.1'])
     // The connection that has found out serves the first request.
@@ -42,14 +38,14 @@ describe('an origin that chooses HTTP/1.1', () => {
 
   it.each([Client, Pool])('is served by the fallback of a %o, too', async (dispatcherClass) => {
     const server = await startHttp1()
-    const dispatcher = keep(new dispatcherClass(server.origin, { connect: { ca: server.ca } }))
+    const dispatcher = destroyWithTest(new dispatcherClass(server.origin, { connect: { ca: server.ca } }))
     expect(await ask(dispatcher, server.origin)).toBe('GET / over 1.1')
   })
 
   it('is found out by one connection, however many requests wait for it', async () => {
     const server = await startHttp1()
     const fallback = new FakeFallback((request) => respondTo(request))
-    const agent = keep(new Agent({ connect: { ca: server.ca }, fallback }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca }, fallback }))
     const responses = Array.from({ length: 100 }, (_, index) => ask(agent, server.origin, `/${index}`))
     expect(new Set(await Promise.all(responses))).toEqual(new Set(['by the fallback']))
     expect(server.handshakes).toHaveLength(1)
@@ -64,7 +60,7 @@ describe('an origin that chooses HTTP/1.1', () => {
 
   it('is announced as no error: there is no connectionError event', async () => {
     const server = await startHttp1()
-    const client = keep(new Client(server.origin, { connect: { ca: server.ca } }))
+    const client = destroyWithTest(new Client(server.origin, { connect: { ca: server.ca } }))
     const events: string[] = []
     for (const event of ['connect', 'disconnect', 'connectionError'] as const)
       client.on(event, () => events.push(event))
@@ -81,7 +77,7 @@ describe('an origin that chooses HTTP/1.1', () => {
       return 'http/1.1'
     }
     const server = await startHttp1(serveHttp1Hello, { ALPNCallback })
-    const agent = keep(new Agent({ connect: { ca: server.ca } }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca } }))
     const body = new Readable({
       read() {
         isRead = true
@@ -98,7 +94,7 @@ describe('an origin that chooses HTTP/1.1', () => {
 
   it('without a fallback is offered h2 alone, and fails with a clear error', async () => {
     const server = await startHttp1()
-    const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca }, fallback: null }))
     const error = await fail(agent, server.origin)
     expect(error).toBeInstanceOf(errors.AlpnError)
     expect(error).toMatchObject({ processed: 'no', attempts: 0 })
@@ -107,7 +103,7 @@ describe('an origin that chooses HTTP/1.1', () => {
 
   it('without ALPN and without a fallback fails with a clear error', async () => {
     const server = await startHttp1(serveHttp1Hello, { alpn: null })
-    const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca }, fallback: null }))
     expect(await fail(agent, server.origin)).toBeInstanceOf(errors.AlpnError)
     expect(server.requests).toEqual([])
   })
@@ -120,7 +116,7 @@ describe('an origin that chooses HTTP/1.1', () => {
       asked++
       return build(options, callback)
     }
-    const agent = keep(new Agent({ connect }))
+    const agent = destroyWithTest(new Agent({ connect }))
     expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
     expect(asked).toBe(1)
   })
@@ -140,14 +136,14 @@ describe('an origin that chooses HTTP/1.1', () => {
 
     it('is served by the fallback', async () => {
       const server = await startHttp1()
-      const agent = keep(new Agent({ connect: connectTo(server.ca) }))
+      const agent = destroyWithTest(new Agent({ connect: connectTo(server.ca) }))
       expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
       expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
     })
 
     it('fails without a fallback, and chose no protocol', async () => {
       const server = await startHttp1()
-      const agent = keep(new Agent({ connect: connectTo(server.ca), fallback: null }))
+      const agent = destroyWithTest(new Agent({ connect: connectTo(server.ca), fallback: null }))
       const message = expect.stringContaining("doesn't speak HTTP/2: it chose no protocol in ALPN, not 'h2'")
       expect(await fail(agent, server.origin)).toMatchObject({
         name: 'AlpnError',
@@ -169,7 +165,7 @@ describe('an origin that chooses HTTP/1.1', () => {
         { tls: true },
       ),
     ])
-    const agent = keep(new Agent({ connect: { ca: old.ca } }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: old.ca } }))
     const origins = [old.origin, modern.origin, old.origin, modern.origin]
     const texts = await Promise.all(origins.map((origin) => ask(agent, origin)))
     expect(texts).toEqual(['GET / over 1.1', 'over 2', 'GET / over 1.1', 'over 2'])
@@ -178,7 +174,7 @@ describe('an origin that chooses HTTP/1.1', () => {
 
   it('differs from an origin that refuses every offered protocol', async () => {
     const server = await startHttp1(serveHttp1Hello, { ALPNCallback: () => undefined })
-    const agent = keep(new Agent({ connect: { ca: server.ca } }))
+    const agent = destroyWithTest(new Agent({ connect: { ca: server.ca } }))
     const error = await fail(agent, server.origin)
     expect(error).toBeInstanceOf(errors.AlpnError)
     expect(error).toMatchObject({ alpnProtocol: null, processed: 'no' })
@@ -196,7 +192,7 @@ describe('an http: origin', () => {
     const [old, modern] = [await startHttp1(serveHttp1Hello, { tls: false }), await startServer(serve2)]
     const asked: URL[] = []
     const h2c = (origin: URL): boolean => asked.push(origin) > 0 && origin.origin === modern.origin
-    const agent = keep(new Agent({ h2c }))
+    const agent = destroyWithTest(new Agent({ h2c }))
     for (let i = 0; i < 3; i++) {
       expect(await ask(agent, modern.origin)).toBe('over 2')
       expect(await ask(agent, old.origin)).toBe('GET / over 1.1')
@@ -213,20 +209,20 @@ describe('an http: origin', () => {
       return true
     }
     const { origin } = await startServer(serve2)
-    const agent = keep(new Agent({ h2c }))
+    const agent = destroyWithTest(new Agent({ h2c }))
     expect(await fail(agent, origin)).toBe(mine)
     expect(await ask(agent, origin)).toBe('over 2')
     expect(asked).toBe(2)
   })
 
   it.each([1, 'true', null, undefined])('fails when the function returns %o', async (returned) => {
-    const agent = keep(new Agent({ h2c: () => returned as unknown as boolean }))
+    const agent = destroyWithTest(new Agent({ h2c: () => returned as unknown as boolean }))
     expect(await fail(agent, 'http://127.0.0.1:1')).toBeInstanceOf(errors.InvalidReturnValueError)
   })
 
   it('is in the stats, without sessions', async () => {
     const server = await startHttp1(() => {}, { tls: false })
-    const agent = keep(new Agent())
+    const agent = destroyWithTest(new Agent())
     const responded = fail(agent, server.origin)
     await expect.poll(() => server.requests.length).toBe(1)
     const http1 = { connections: 1, running: 1 }
@@ -253,7 +249,7 @@ describe('the default fallback', () => {
       await startHttp1(serveHttp1Hello, { tls: false }),
       await startHttp1(serveHttp1Hello, { tls: false }),
     ]
-    const agent = keep(new Agent({ maxOrigins: 1 }))
+    const agent = destroyWithTest(new Agent({ maxOrigins: 1 }))
     for (const { origin } of [a, b, a, b]) expect(await ask(agent, origin)).toBe('GET / over 1.1')
     await expect
       .poll(() => [...a.sockets, ...b.sockets].filter(({ destroyed }) => !destroyed))
@@ -287,8 +283,8 @@ describe('the default fallback', () => {
     const agent = new Agent({ fallback })
     expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
     await agent.close()
-    await keep(new Agent({ fallback })).destroy()
+    await destroyWithTest(new Agent({ fallback })).destroy()
     expect([fallback.closed, fallback.destroyed]).toEqual([false, false])
-    expect(await ask(keep(new Agent({ fallback })), server.origin)).toBe('GET / over 1.1')
+    expect(await ask(destroyWithTest(new Agent({ fallback })), server.origin)).toBe('GET / over 1.1')
   })
 })

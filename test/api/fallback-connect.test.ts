@@ -15,8 +15,7 @@ import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = destroyWithTest(new Agent(options))
-  return agent
+  return destroyWithTest(new Agent(options))
 }
 
 async function ask(agent: Agent, origin: string, servername: string | null = null): Promise<string> {

@@ -17,8 +17,7 @@ import { toCertificate } from '../support/servers/server.ts'
 const HELLO = 'GET / over 1.1'
 
 function toAgent(options: AgentOptions): Agent {
-  const agent = destroyWithTest(new Agent(options))
-  return agent
+  return destroyWithTest(new Agent(options))
 }
 
 async function ask(agent: Agent, origin: string, more: object = {}): Promise<string> {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Agent, Client, errors, getGlobalDispatcher, request, setGlobalDispatcher } from '../../src/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { runNode } from '../support/clients/child.ts'
+import { listen } from '../support/servers/listen.ts'
 import { serveHello, startServer } from '../support/servers/server.ts'
 
 /** Both builds in one process, as when two dependencies load the package in different ways. */
@@ -64,14 +64,8 @@ async function startHello() {
 /** A server that speaks no HTTP/2. */
 async function startHttp1(): Promise<string> {
   const server = createServer((request, response) => response.end(`hello by ${request.httpVersion}`))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The server has no port')
-  return `http://127.0.0.1:${address.port}`
+  const { port } = await listen(server)
+  return `http://127.0.0.1:${port}`
 }
 
 /** Restores the dispatchers that were there. */

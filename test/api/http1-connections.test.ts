@@ -5,39 +5,17 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import * as undici7 from 'undici'
-import * as undici6 from 'undici-6'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import * as dodici from '../../src/index.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import { inTurn } from '../support/clocks/sample.ts'
 import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
 import { startHttp1Proxy } from '../support/servers/proxies.ts'
+import type { AnyDispatcher, AnyLibrary } from './undicis.ts'
+import { ours, UNDICIS } from './undicis.ts'
 
 type Connections = number | null | undefined
 
-/** What the libraries have in common. */
-interface AnyDispatcher {
-  destroy(): Promise<unknown>
-  request(options: object): Promise<{ body: { text(): Promise<string>; dump(): Promise<unknown> } }>
-}
-
-interface AnyLibrary {
-  readonly Client: new (origin: string, options: object) => AnyDispatcher
-  readonly Pool: new (origin: string, options: object) => AnyDispatcher
-  readonly Agent: new (options: object) => AnyDispatcher
-  readonly ProxyAgent: new (options: object) => AnyDispatcher
-  readonly EnvHttpProxyAgent: new (options: object) => AnyDispatcher
-}
-
-/** undici 8 doesn't load on Node 20. */
-const UNDICIS: readonly (readonly [string, AnyLibrary])[] = [
-  ['undici 6', undici6 as unknown as AnyLibrary],
-  ['undici 7', undici7 as unknown as AnyLibrary],
-  ...(Number(process.versions.node.split('.')[0]) >= 22
-    ? [['undici 8', (await import('undici-8')) as unknown as AnyLibrary] as const]
-    : []),
-]
-
-const ours = dodici as unknown as AnyLibrary
 /** undici's surface: its classes have undici's rules about origins, and the same connections. */
 const entry = (await import('../../src/undici/all.ts')) as unknown as AnyLibrary
 
@@ -46,11 +24,6 @@ const GET = { path: '/', method: 'GET' } as const
 const BURST = 60
 
 afterEach(() => dodici.uninstall())
-
-function keep<T extends { destroy(): Promise<unknown> }>(dispatcher: T): T {
-  onTestFinished(async () => void (await dispatcher.destroy()))
-  return dispatcher
-}
 
 async function burst(dispatcher: AnyDispatcher, origin: string, count = BURST): Promise<void> {
   const responses = Array.from({ length: count }, (_, i) =>
@@ -131,7 +104,7 @@ describe('a burst of requests to an origin of HTTP/1.1', () => {
     const count = async (library: AnyLibrary, options: object): Promise<number> => {
       const server = await startHttp1(serveHttp1Hello, { tls: kind.tls })
       const more = { ...given, ...options, connect: { ca: server.ca } }
-      await burst(keep(make(library, server.origin, more)), server.origin)
+      await burst(destroyWithTest(make(library, server.origin, more)), server.origin)
       return server.sockets.length
     }
     const opened = await count(ours, kind.ours)
@@ -151,13 +124,13 @@ describe('200 requests at once', () => {
     const options = { connections, connect: { ca: server.ca } }
     const make = CLASSES[name]
     if (make === undefined) throw new Error(name)
-    await burst(keep(make(ours, server.origin, options)), server.origin, 200)
+    await burst(destroyWithTest(make(ours, server.origin, options)), server.origin, 200)
     expect(server.sockets).toHaveLength(expected)
   })
 
   it('of the built-in fetch, through install(), open as many as the Agent permits', async () => {
     const server = await startHttp1(serveHttp1Hello, { tls: false })
-    dodici.install(keep(new dodici.Agent({ connections: 5 })))
+    dodici.install(destroyWithTest(new dodici.Agent({ connections: 5 })))
     const texts = Array.from({ length: 200 }, async (_, i) => (await fetch(`${server.origin}/${i}`)).text())
     expect(await Promise.all(texts)).toEqual(texts.map((_, i) => `GET /${i} over 1.1`))
     expect(server.sockets).toHaveLength(5)
@@ -169,22 +142,26 @@ describe('200 requests at once', () => {
       await startHttp1(serveHttp1Hello, { tls: false }),
     ]
     const origins = servers.map(({ origin }) => origin)
-    const pool = keep(new dodici.UpstreamPool(origins, { connections: 5, h2c: false }))
+    const pool = destroyWithTest(new dodici.UpstreamPool(origins, { connections: 5, h2c: false }))
     await burst(pool as unknown as AnyDispatcher, origins[0] ?? '', 200)
     expect(servers.map(({ sockets }) => sockets.length)).toEqual([5, 5])
   })
 
   it('over a caller’s own fallback open as many as that permits', async () => {
     const server = await startHttp1(serveHttp1Hello, { tls: false })
-    const fallback = keep(new undici7.Agent({ connections: 7 }))
-    await burst(keep(new dodici.Agent({ connections: 5, fallback })) as AnyDispatcher, server.origin, 200)
+    const fallback = destroyWithTest(new undici7.Agent({ connections: 7 }))
+    await burst(
+      destroyWithTest(new dodici.Agent({ connections: 5, fallback })) as AnyDispatcher,
+      server.origin,
+      200,
+    )
     expect(server.sockets).toHaveLength(7)
   })
 
   it('to two names of one address open as many for each name', async () => {
     const server = await startHttp1()
     const connect = { ca: server.ca, checkServerIdentity: () => undefined }
-    const agent = keep(new dodici.Agent({ connections: 5, connect }))
+    const agent = destroyWithTest(new dodici.Agent({ connections: 5, connect }))
     const ask = async (servername: string): Promise<string> =>
       (await agent.request({ ...GET, origin: server.origin, servername })).body.text()
     await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i % 2 === 0 ? 'a.test' : 'b.test')))
@@ -198,7 +175,9 @@ describe('slow responses', () => {
   it.each(['Pool', 'Agent'])('of a %s without connections don’t wait for each other', async (name) => {
     const gate = toGate()
     const server = await startHttp1(gate.listener, { tls: false })
-    const dispatcher = keep(CLASSES[name]?.(ours, server.origin, { h2c: false }) ?? new dodici.Agent())
+    const dispatcher = destroyWithTest(
+      CLASSES[name]?.(ours, server.origin, { h2c: false }) ?? new dodici.Agent(),
+    )
     const done = burst(dispatcher, server.origin, 10)
     await expect.poll(() => gate.held.length).toBe(10)
     gate.release()
@@ -217,11 +196,12 @@ describe('through a proxy', () => {
     const proxy = await startHttp1Proxy()
     const server = await startHttp1(serveHttp1Hello, { tls })
     const limit = connections === undefined ? {} : { connections }
-    const more = { ...limit, requestTls: { ca: server.ca }, proxyTunnel: tls }
+    // A busy machine has time for all handshakes.
+    const more = { ...limit, connectTimeout: 60_000, requestTls: { ca: server.ca }, proxyTunnel: tls }
     const agent = env
       ? new library.EnvHttpProxyAgent({ ...more, httpProxy: proxy.url, httpsProxy: proxy.url, noProxy: '' })
       : new library.ProxyAgent({ ...more, uri: proxy.url })
-    await burst(keep(agent), server.origin)
+    await burst(destroyWithTest(agent), server.origin)
     return proxy.connections()
   }
 
@@ -248,7 +228,7 @@ describe('a call that waits for a connection of HTTP/1.1', () => {
   async function start(options: object = {}) {
     const gate = toGate()
     const server = await startHttp1(gate.listener, { tls: false })
-    const client = keep(new dodici.Client(server.origin, { h2c: false, ...options }))
+    const client = destroyWithTest(new dodici.Client(server.origin, { h2c: false, ...options }))
     const ask = (more: object = {}) => client.request({ ...GET, ...more })
     const first = ask()
     first.catch(() => {})
@@ -344,7 +324,7 @@ describe('a call that waits for a connection of HTTP/1.1', () => {
   it('gets the place of one that was aborted while it ran', async () => {
     const gate = toGate()
     const server = await startHttp1(gate.listener, { tls: false })
-    const client = keep(new dodici.Client(server.origin, { h2c: false }))
+    const client = destroyWithTest(new dodici.Client(server.origin, { h2c: false }))
     const controller = new AbortController()
     const first = client.request({ ...GET, signal: controller.signal })
     first.catch(() => {})
@@ -370,11 +350,13 @@ describe('a call that waits for a connection of HTTP/1.1', () => {
     const big = Buffer.alloc(4_000_000)
     for (const [, library] of [['dodici', ours] as const, ...UNDICIS]) {
       const server = await startHttp1((_request, response) => void response.end(big), { tls: false })
-      const client = keep(new library.Client(server.origin, library === ours ? { h2c: false } : {}))
+      const client = destroyWithTest(
+        new library.Client(server.origin, library === ours ? { h2c: false } : {}),
+      )
       const { body } = await client.request({ ...GET, path: '/held' })
       const second = client.request({ ...GET, path: '/second' })
       // Others are served meanwhile.
-      const other = keep(new library.Client(server.origin, library === ours ? { h2c: false } : {}))
+      const other = destroyWithTest(new library.Client(server.origin, library === ours ? { h2c: false } : {}))
       for (let i = 0; i < 5; i++) await (await other.request({ ...GET, path: '/other' })).body.dump()
       expect(server.requests.map(({ url }) => url)).not.toContain('/second')
       expect((await body.text()).length).toBe(big.length)
@@ -395,7 +377,7 @@ describe('a connection that is upgraded', () => {
         socket.on('error', () => {}).write('HTTP/1.1 200 OK\r\n\r\n')
       })
       const options = library === ours ? { h2c: false } : {}
-      const client = keep(new library.Client(server.origin, options)) as AnyDispatcher & {
+      const client = destroyWithTest(new library.Client(server.origin, options)) as AnyDispatcher & {
         upgrade(options: object): Promise<{ socket: Socket }>
         connect(options: object): Promise<{ socket: Socket }>
       }
@@ -423,7 +405,7 @@ describe('async context', () => {
     subscribe('undici:request:create', onCreate)
     onTestFinished(() => void unsubscribe('undici:request:create', onCreate))
     const server = await startHttp1(serveHttp1Hello, { tls: false })
-    const client = keep(new dodici.Client(server.origin, { h2c: false }))
+    const client = destroyWithTest(new dodici.Client(server.origin, { h2c: false }))
     await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
         storage.run(i, async () => text((await client.request({ ...GET, path: `/${i}` })).body)),

@@ -4,34 +4,13 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import * as undici7 from 'undici'
-import * as undici6 from 'undici-6'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import * as dodici from '../../src/index.ts'
 import { readSlots, SLOTS } from '../../src/scheduler/fallback/builtin.ts'
+import { destroyWithTest } from '../support/clients/agents.ts'
 import type { Http1Server } from '../support/servers/fallback-http1.ts'
 import { serveHttp1Hello, startHttp1 } from '../support/servers/fallback-http1.ts'
-
-interface AnyDispatcher {
-  destroy(): Promise<unknown>
-  request(options: object): Promise<{ body: { text(): Promise<string> } }>
-}
-
-interface AnyLibrary {
-  readonly Client: new (origin: string, options: object) => AnyDispatcher
-  readonly Pool: new (origin: string, options: object) => AnyDispatcher
-  readonly Agent: new (options: object) => AnyDispatcher
-}
-
-const ours = dodici as unknown as AnyLibrary
-
-/** undici 8 doesn't load on Node 20. */
-const UNDICIS: readonly (readonly [string, AnyLibrary])[] = [
-  ['undici 6', undici6 as unknown as AnyLibrary],
-  ['undici 7', undici7 as unknown as AnyLibrary],
-  ...(Number(process.versions.node.split('.')[0]) >= 22
-    ? [['undici 8', (await import('undici-8')) as unknown as AnyLibrary] as const]
-    : []),
-]
+import type { AnyDispatcher, AnyLibrary } from './undicis.ts'
+import { ours, UNDICIS } from './undicis.ts'
 
 const heard: string[] = []
 
@@ -54,11 +33,6 @@ function build({ Agent }: AnyLibrary): void {
   })
 }
 
-function keep<T extends { destroy(): Promise<unknown> }>(dispatcher: T): T {
-  onTestFinished(async () => void (await dispatcher.destroy()))
-  return dispatcher
-}
-
 const KINDS = ['Client', 'Pool', 'Agent'] as const
 
 function make(
@@ -68,7 +42,9 @@ function make(
   given: object,
 ): AnyDispatcher {
   const options = library === ours && kind !== 'Agent' ? { ...given, h2c: false } : given
-  return keep(kind === 'Agent' ? new library.Agent(options) : new library[kind](server.origin, options))
+  return destroyWithTest(
+    kind === 'Agent' ? new library.Agent(options) : new library[kind](server.origin, options),
+  )
 }
 
 const ask = async (dispatcher: AnyDispatcher, server: Http1Server, more: object = {}): Promise<string> =>
@@ -321,19 +297,19 @@ describe('beside a fallback of the caller’s', () => {
   ]
 
   it.each(NAMES)('%s is warned about, once', async (name) => {
-    const fallback = keep(new undici7.Agent())
+    const fallback = destroyWithTest(new undici7.Agent())
     const options = { [name]: 1, fallback }
     for (const library of [ours, ours]) {
-      keep(new library.Agent(options))
-      keep(new library.Pool('https://localhost:1', options))
+      destroyWithTest(new library.Agent(options))
+      destroyWithTest(new library.Pool('https://localhost:1', options))
     }
     const why = 'the fallback has its own options'
     expect(heard).toEqual([`The dispatcher option ${name} has no effect: ${why}`])
   })
 
   it('options that aren’t given are no reason for a warning', () => {
-    const options = { pipelining: null, clientTtl: undefined, fallback: keep(new undici7.Agent()) }
-    keep(new ours.Agent(options))
+    const options = { pipelining: null, clientTtl: undefined, fallback: destroyWithTest(new undici7.Agent()) }
+    destroyWithTest(new ours.Agent(options))
     expect(heard).toEqual([])
   })
 })

@@ -11,8 +11,7 @@ import { startWatched } from '../support/servers/watched-server.ts'
 const PUT = { path: '/', method: 'PUT' } as const
 
 function connect(server: TestServer): Client {
-  const client = destroyWithTest(new Client(server.origin))
-  return client
+  return destroyWithTest(new Client(server.origin))
 }
 
 const echo: StreamListener = (stream) => {

@@ -29,8 +29,7 @@ async function startHolder(limit = LIMIT) {
 }
 
 function toPool(origin: string, options: PoolOptions = {}): Pool {
-  const pool = destroyWithTest(new Pool(origin, options))
-  return pool
+  return destroyWithTest(new Pool(origin, options))
 }
 
 async function ask(pool: Dispatcher, path: string): Promise<string> {

@@ -1,46 +1,36 @@
 /** What undici takes for servers and proxies of HTTP/1.1: a URL as path, and protocols with a version. */
 
-import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
-import * as undici7 from 'undici'
-import * as undici6 from 'undici-6'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Pool } from '../../src/index.ts'
 import * as entry from '../../src/undici/all.ts'
 import type { Dispatcher } from '../../types/index.ts'
 import { destroyWithTest, startClient } from '../support/clients/agents.ts'
+import { listen } from '../support/servers/listen.ts'
 import { startServer } from '../support/servers/server.ts'
-
-const isNode20 = Number.parseInt(process.versions.node, 10) < 22
-const undici8 = isNode20 ? null : ((await import('undici-8')) as unknown as typeof undici7)
+import type { AnyLibrary } from './undicis.ts'
+import { UNDICIS } from './undicis.ts'
 
 type Maker = (origin: string) => Dispatcher
 
 const ofUndici =
-  ({ Client: TheirClient }: Pick<typeof undici7, 'Client'>): Maker =>
+  ({ Client: TheirClient }: AnyLibrary): Maker =>
   (origin) =>
-    new TheirClient(origin) as unknown as Dispatcher
+    new TheirClient(origin, {}) as unknown as Dispatcher
 
-const THEIRS: readonly [name: string, make: Maker][] = [
-  ['undici 6', ofUndici(undici6 as unknown as typeof undici7)],
-  ['undici 7', ofUndici(undici7)],
-  ...(undici8 === null ? [] : [['undici 8', ofUndici(undici8)] as [string, Maker]]),
-]
+const THEIRS = UNDICIS.map(([name, library]) => [name, ofUndici(library)] as const)
 
 const OURS: readonly [name: string, make: Maker][] = [
   ['a Client', (origin) => new Client(origin, { h2c: false })],
   ['a Pool', (origin) => new Pool(origin, { h2c: false })],
   ['an Agent', () => new Agent()],
-  ['the entry’s Client', ofUndici(entry as unknown as typeof undici7)],
+  ['the entry’s Client', ofUndici(entry as unknown as AnyLibrary)],
 ]
 
 /** A server of HTTP/1.1 that keeps the head of each request. */
 async function startHeads(reply: string) {
   const heads: string[] = []
-  const sockets: Socket[] = []
   const server = createServer((socket) => {
-    sockets.push(socket.on('error', () => {}))
     let text = ''
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
@@ -50,13 +40,8 @@ async function startHeads(reply: string) {
       socket.write(reply)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heads }
+  const { port } = await listen(server)
+  return { origin: `http://127.0.0.1:${port}`, heads }
 }
 
 function start(make: Maker, origin: string): Dispatcher {

@@ -12,8 +12,7 @@ import { writeAll } from '../support/servers/watched-server.ts'
 const GET = { path: '/', method: 'GET' } as const
 
 function connect(server: TestServer, options: ClientOptions = {}): Client {
-  const client = destroyWithTest(new Client(server.origin, { connect: { ca: server.ca }, ...options }))
-  return client
+  return destroyWithTest(new Client(server.origin, { connect: { ca: server.ca }, ...options }))
 }
 
 const serveText: StreamListener = (stream) => {

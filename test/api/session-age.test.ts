@@ -3,7 +3,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, install, Pool, ProxyAgent, UpstreamPool, uninstall } from '../../src/index.ts'
-import type { PoolOptions } from '../../types/index.ts'
+import type { Dispatcher, PoolOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import type { TestServer } from '../support/servers/server.ts'
 import { startServer } from '../support/servers/server.ts'
@@ -45,38 +45,33 @@ async function startCounted(): Promise<Counted> {
 
 type Options = Pick<PoolOptions, 'connections' | 'maxSessionAge' | 'maxSessionRequests'>
 
-interface Asker {
-  ask(path: string, body: string | null): Promise<string>
-}
+type Ask = (path: string, body: string | null) => Promise<string>
 
 interface Route {
   readonly what: string
-  make(server: Counted, options: Options): Asker | Promise<Asker>
+  make(server: Counted, options: Options): Ask | Promise<Ask>
 }
 
-const read = async (response: Promise<{ body: { text(): Promise<string> } }>): Promise<string> =>
-  (await response).body.text()
+const through =
+  (dispatcher: Dispatcher, origin: string): Ask =>
+  async (path, body) => {
+    const response = await dispatcher.request({ origin, path, method: body === null ? 'GET' : 'POST', body })
+    return response.body.text()
+  }
 
 const ROUTES: Route[] = [
   ...[Client, Pool].map((Class) => ({
     what: `a ${Class.name}`,
     make: (server: Counted, options: Options) => {
       const dispatcher = new Class(server.origin, { ...options, connect: { ca: server.ca } })
-      onTestFinished(() => dispatcher.destroy())
-      return {
-        ask: (path: string, body: string | null) =>
-          read(dispatcher.request({ path, method: body === null ? 'GET' : 'POST', body })),
-      }
+      return through(destroyWithTest<Client | Pool>(dispatcher), server.origin)
     },
   })),
   {
     what: 'an Agent',
     make: (server, options) => {
       const agent = destroyWithTest(new Agent({ ...options, connect: { ca: server.ca } }))
-      return {
-        ask: (path, body) =>
-          read(agent.request({ origin: server.origin, path, method: body === null ? 'GET' : 'POST', body })),
-      }
+      return through(agent, server.origin)
     },
   },
   {
@@ -85,9 +80,7 @@ const ROUTES: Route[] = [
       const pool = destroyWithTest(
         new UpstreamPool([server.origin], { ...options, connect: { ca: server.ca } }),
       )
-      return {
-        ask: (path, body) => read(pool.request({ path, method: body === null ? 'GET' : 'POST', body })),
-      }
+      return through(pool, server.origin)
     },
   },
   {
@@ -99,11 +92,9 @@ const ROUTES: Route[] = [
         uninstall()
         await agent.destroy()
       })
-      return {
-        ask: async (path, body) =>
-          (
-            await globalThis.fetch(`${server.origin}${path}`, body === null ? {} : { method: 'POST', body })
-          ).text(),
+      return async (path, body) => {
+        const init = body === null ? {} : { method: 'POST', body }
+        return (await globalThis.fetch(`${server.origin}${path}`, init)).text()
       }
     },
   },
@@ -114,11 +105,7 @@ const ROUTES: Route[] = [
       const agent = new ProxyAgent({
         ...{ ...options, uri: proxy.uri, proxyTls: { ca: proxy.ca }, requestTls: { ca: server.ca } },
       })
-      onTestFinished(() => agent.destroy())
-      return {
-        ask: (path: string, body: string | null) =>
-          read(agent.request({ origin: server.origin, path, method: body === null ? 'GET' : 'POST', body })),
-      }
+      return through(destroyWithTest(agent), server.origin)
     },
   })),
 ]
@@ -129,7 +116,7 @@ describe.each(ROUTES)('through $what', ({ make }) => {
     { how: 'twenty at a time', width: 20 },
   ])('maxSessionAge fails no call, $how', async ({ width }) => {
     const server = await startCounted()
-    const { ask } = await make(server, { maxSessionAge: AGE, connections: 2 })
+    const ask = await make(server, { maxSessionAge: AGE, connections: 2 })
     while (server.requests.length < SESSIONS) {
       const calls = Array.from({ length: width }, (_, i) => ask(`/${i}`, i % 2 === 0 ? null : 'body'))
       expect(await Promise.all(calls)).toEqual(calls.map(() => 'served'))
@@ -142,7 +129,7 @@ describe.each(ROUTES)('through $what', ({ make }) => {
     { how: 'twenty at a time', width: 20 },
   ])('maxSessionRequests is never exceeded, and fails no call, $how', async ({ width }) => {
     const server = await startCounted()
-    const { ask } = await make(server, { maxSessionRequests: 8, connections: 2 })
+    const ask = await make(server, { maxSessionRequests: 8, connections: 2 })
     while (server.requests.length < SESSIONS) {
       const calls = Array.from({ length: width }, (_, i) => ask(`/${i}`, i % 2 === 0 ? null : 'body'))
       expect(await Promise.all(calls)).toEqual(calls.map(() => 'served'))

@@ -22,8 +22,7 @@ function withLimit(limit: number): ConnectionScript {
 }
 
 function toPool(origin: string, options: PoolOptions = {}): Pool {
-  const pool = destroyWithTest(new Pool(origin, options))
-  return pool
+  return destroyWithTest(new Pool(origin, options))
 }
 
 /** Calls whose outcome does not matter, only the stats. */

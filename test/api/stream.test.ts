@@ -11,8 +11,7 @@ import { writeAll } from '../support/servers/watched-server.ts'
 const GET = { path: '/', method: 'GET' } as const
 
 function connect(server: TestServer, options: ClientOptions = {}): Client {
-  const client = destroyWithTest(new Client(server.origin, options))
-  return client
+  return destroyWithTest(new Client(server.origin, options))
 }
 
 /** Keeps what is written to it. */

@@ -12,7 +12,6 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import * as undici7 from 'undici'
-import * as undici6 from 'undici-6'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   Agent,
@@ -33,6 +32,7 @@ import { Recorder } from '../support/clients/recorder.ts'
 import { SERVE, startPeer } from '../support/peers/peer-rig.ts'
 import { listen } from '../support/servers/listen.ts'
 import { toCertificate } from '../support/servers/server.ts'
+import { UNDICIS } from './undicis.ts'
 
 const heard: string[] = []
 
@@ -46,13 +46,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks()
 })
-
-/** undici 8 doesn't load on Node 20. */
-const undicis: readonly Record<string, unknown>[] = [
-  undici6,
-  undici7,
-  ...(Number(process.versions.node.split('.')[0]) >= 22 ? [await import('undici-8')] : []),
-]
 
 /** The names that a constructor of undici takes out of its options. */
 function toNames(someClass: unknown): string[] {
@@ -88,7 +81,7 @@ const MEANT = { maxCachedSessions: 0, pipelining: 0, interceptors: { Client: [] 
 const toMeant = (name: string): unknown => (name in MEANT ? MEANT[name] : 1)
 
 it('all names that undici’s constructors take are known', () => {
-  const names = undicis.flatMap(({ Client, Pool, Agent }) => [Client, Pool, Agent].flatMap(toNames))
+  const names = UNDICIS.flatMap(([, { Client, Pool, Agent }]) => [Client, Pool, Agent].flatMap(toNames))
   expect(names).toContain('keepAliveMaxTimeout')
   expect(names).toContain('clientTtl')
   expect(names).toContain('maxOrigins')
@@ -129,7 +122,7 @@ describe.each(CLASSES)('an option of another library, of %s', (_name, make, owne
     'maxKeepAliveTimeout',
     'socketTimeout',
   ])('%s is refused by undici, too', (name) => {
-    for (const { Client: TheirClient } of undicis as readonly (typeof undici7)[]) {
+    for (const [, { Client: TheirClient }] of UNDICIS) {
       expect(() => new TheirClient('http://localhost:1', { [name]: 1 } as object)).toThrow(
         `unsupported ${name}`,
       )

@@ -27,8 +27,7 @@ vi.mock('../../src/core/clock.ts', async (load) => {
 const GET = { path: '/', method: 'GET' } as const
 
 function toPool(source: ConstructorParameters<typeof UpstreamPool>[0], options?: UpstreamPoolOptions) {
-  const pool = destroyWithTest(new UpstreamPool(source, { slowStart: 0, ...options }))
-  return pool
+  return destroyWithTest(new UpstreamPool(source, { slowStart: 0, ...options }))
 }
 
 async function ask(pool: UpstreamPool, options: Partial<Parameters<UpstreamPool['request']>[0]> = {}) {
@@ -80,6 +79,14 @@ function toInits(
   more: Partial<UpstreamInit> = {},
 ): UpstreamInit[] {
   return replicas.map(({ address }) => ({ origin, address, ...more }))
+}
+
+/** Servers, and a pool that has none of them until the test pushes their entries. */
+async function startFed(count: number, options?: UpstreamPoolOptions) {
+  const [replicas, feed] = [await startReplicas(count), new Feed()]
+  // Those past the count are for no test.
+  const inits = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit, UpstreamInit]
+  return { replicas, feed, inits, pool: toPool(feed, options) }
 }
 
 /** Pushes a set, and waits until it counts. */
@@ -259,9 +266,7 @@ describe('an UpstreamPool with dns()', () => {
 
 describe('a request before the first answer', () => {
   it('waits for it, and keeps the async context of its caller', async () => {
-    const replicas = await startReplicas(1)
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { replicas, feed, pool } = await startFed(1)
     const storage = new AsyncLocalStorage<string>()
     const contexts: unknown[] = []
     const asked = storage.run('caller', () =>
@@ -380,9 +385,7 @@ describe('a request before the first answer', () => {
   })
 
   it('is waited for by close(), which begins no health checks of its upstream', async () => {
-    const replicas = await startReplicas(1)
-    const feed = new Feed()
-    const pool = toPool(feed, { healthCheck: { path: '/health', interval: 10 } })
+    const { replicas, feed, pool } = await startFed(1, { healthCheck: { path: '/health', interval: 10 } })
     const body = hold(pool)
     const closed = pool.close()
     feed.push(...toInits(replicas, replicas.all))
@@ -433,10 +436,12 @@ describe('a request before the first answer', () => {
 
 describe('when the set of a source changes', () => {
   it('an upstream that stays keeps its connection, its health and what it has counted', async () => {
-    const replicas = await startReplicas(3)
-    const [one, two, three] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit, UpstreamInit]
-    const feed = new Feed()
-    const pool = toPool(feed, { maxFailures: 1, ejectionTime: 1_000_000, maxEjectionTime: 1_000_000 })
+    const { replicas, feed, pool, inits } = await startFed(3, {
+      maxFailures: 1,
+      ejectionTime: 1_000_000,
+      maxEjectionTime: 1_000_000,
+    })
+    const [one, two, three] = inits
     await change(pool, feed, one, two)
     const [first] = replicas.all
     if (first !== undefined) first.status = 500
@@ -455,9 +460,7 @@ describe('when the set of a source changes', () => {
   })
 
   it('the same set again changes nothing, and emits nothing', async () => {
-    const replicas = await startReplicas(1)
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { replicas, feed, pool } = await startFed(1)
     const changes: unknown[] = []
     pool.on('upstreams', (event) => changes.push(event))
     const [one] = toInits(replicas, replicas.all, { connections: 1 }) as [UpstreamInit]
@@ -472,10 +475,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('one whose own options change is replaced, and its streams go on', async () => {
-    const replicas = await startReplicas(1)
-    const feed = new Feed()
-    const pool = toPool(feed)
-    const [one] = toInits(replicas, replicas.all) as [UpstreamInit]
+    const { replicas, feed, pool, inits } = await startFed(1)
+    const [one] = inits
     feed.push(one)
     await hold(pool)
     const name = `${replicas.origin}#127.0.0.1`
@@ -489,10 +490,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('one that comes back while it drains is another upstream, and the old streams go on', async () => {
-    const replicas = await startReplicas(2)
-    const [one, two] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit]
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { replicas, feed, pool, inits } = await startFed(2)
+    const [one, two] = inits
     feed.push(one)
     const body = await hold(pool)
     await change(pool, feed, two)
@@ -523,10 +522,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('one that the caller removes comes back when its source names it again', async () => {
-    const replicas = await startReplicas(2)
-    const [one, two] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit]
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { replicas, feed, pool, inits } = await startFed(2)
+    const [one, two] = inits
     await change(pool, feed, one, two)
     pool.removeUpstream(`${replicas.origin}#127.0.0.1`)
     expect(pool.upstreams).toEqual([`${replicas.origin}#127.0.0.2`])
@@ -534,10 +531,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('a factory that throws for one leaves the others, and is asked again', async () => {
-    const replicas = await startReplicas(2)
-    const feed = new Feed()
     let made = 0
-    const pool = toPool(feed, {
+    const { replicas, feed, pool } = await startFed(2, {
       factory: (origin, options) => {
         made++
         if (made === 1) throw new Error('not this one')
@@ -552,10 +547,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('one that the caller adds, too, stays when its source drops it', async () => {
-    const replicas = await startReplicas(2)
-    const [one, two] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit]
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { replicas, feed, pool, inits } = await startFed(2)
+    const [one, two] = inits
     await change(pool, feed, one)
     pool.addUpstream(one)
     await change(pool, feed, two)
@@ -563,10 +556,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('and a listener destroys the pool, no further upstream is made', async () => {
-    const replicas = await startReplicas(2)
-    const feed = new Feed()
     const made: Pool[] = []
-    const pool = toPool(feed, {
+    const { replicas, feed, pool } = await startFed(2, {
       factory: (origin, options) => {
         if (made.length === 0) {
           made.push(new Pool(origin, options))
@@ -617,9 +608,7 @@ describe('when the set of a source changes', () => {
   })
 
   it('rubbish is told, and changes nothing', async () => {
-    const replicas = await startReplicas(1)
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { replicas, feed, pool } = await startFed(1)
     await change(pool, feed, ...toInits(replicas, replicas.all))
     const failed = once(pool, 'discoveryError')
     feed.push({ origin: 'http://a.test', address: 'b.test' })
@@ -631,10 +620,8 @@ describe('when the set of a source changes', () => {
   })
 
   it('with one bad entry, the good ones are used, and the bad one is told', async () => {
-    const replicas = await startReplicas(2)
-    const [one, two] = toInits(replicas, replicas.all) as [UpstreamInit, UpstreamInit]
-    const feed = new Feed()
-    const pool = toPool(feed)
+    const { feed, pool, inits } = await startFed(2)
+    const [one, two] = inits
     await change(pool, feed, one)
     const failed = once(pool, 'discoveryError')
     const { added, removed } = await change(pool, feed, { origin: 'http://a.test', address: 'b.test' }, two)
@@ -651,10 +638,8 @@ describe('when the set of a source changes', () => {
   it.each([
     1, 2, 3,
   ])('and the factory destroys the pool at upstream %d, no dispatcher is left open', async (at) => {
-    const replicas = await startReplicas(3)
-    const feed = new Feed()
     const made: Pool[] = []
-    const pool = toPool(feed, {
+    const { replicas, feed, pool } = await startFed(3, {
       factory: (origin, options) => {
         made.push(new Pool(origin, options))
         if (made.length === at) void pool.destroy()

@@ -30,8 +30,7 @@ const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST', body: 'x' } as const
 
 function toPool(upstreams: readonly (string | URL | UpstreamInit)[], options?: UpstreamPoolOptions) {
-  const pool = destroyWithTest(new UpstreamPool(upstreams, options))
-  return pool
+  return destroyWithTest(new UpstreamPool(upstreams, options))
 }
 
 /** A server that responds with its name, and counts its requests. */

@@ -1,14 +1,14 @@
 /** Bodies in a content coding (RFC 9110 §8.4), as fetch gives them. */
 
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../../src/index.ts'
 import type { Field } from '../../../src/testing/hpack.ts'
 import type { AgentOptions } from '../../../types/index.ts'
 import { toAgent } from '../../support/clients/agents.ts'
 import { CANCEL } from '../../support/peers/error-codes.ts'
+import { listen } from '../../support/servers/listen.ts'
 import { tapped, toNoise } from './body-support.ts'
 import { startRig, toReason, toStream } from './body-support-rig.ts'
 
@@ -67,16 +67,8 @@ async function serveHttp1(
     if (body === BOMB) response.write(body)
     else response.end(body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { port } = await listen(server)
   const agent = toAgent({ ...options, h2c: false })
-  onTestFinished(async () => {
-    await agent.destroy()
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
     get: (method = 'GET') => fetch(`http://127.0.0.1:${port}/`, { method, dispatcher: agent }),
     dropped: () => dropped.then(() => null),

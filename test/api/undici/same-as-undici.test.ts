@@ -1,14 +1,13 @@
 /** What programs compare, and what they build on, in `dodici/undici`: each scene is played on undici, too. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import * as theirs from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as entry from '../../../src/undici/all.ts'
 import { destroyWithTest } from '../../support/clients/agents.ts'
+import { listen } from '../../support/servers/listen.ts'
 
 /** The scenes use what both have: the types of both say more, and not the same. */
 type Library = typeof theirs
@@ -16,13 +15,8 @@ type Library = typeof theirs
 const ours = entry as unknown as Library
 
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { port } = await listen(createServer(listener))
+  return `http://127.0.0.1:${port}`
 }
 
 async function toError(call: () => unknown): Promise<Error & { code?: string }> {

@@ -7,8 +7,8 @@ import type { ServerOptions, StreamListener, TestServer } from '../servers/serve
 import { startServer } from '../servers/server.ts'
 
 /** @returns that dispatcher, which the test destroys when it ends */
-export function destroyWithTest<T extends { destroy(): Promise<void> }>(dispatcher: T): T {
-  onTestFinished(() => dispatcher.destroy())
+export function destroyWithTest<T extends { destroy(): Promise<unknown> }>(dispatcher: T): T {
+  onTestFinished(async () => void (await dispatcher.destroy()))
   return dispatcher
 }
 

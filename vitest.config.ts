@@ -42,7 +42,7 @@ const ONCE = [
   'test/interop/{runtimes/**,mocking-tools.test.ts}',
   'test/docs/{pages,testing-page}/**',
   // What the command line says, and as whom. Its processes, pipes and signals are the other files'.
-  'test/tools/cli/{certificates,command-line,faults,inspect-!(process|terminal),like-*,load{,-histogram},newcomer,page,serve-{files,routes}}.test.ts',
+  'test/tools/cli/{certificates,command-line,faults,inspect-!(process),like-*,load{,-histogram},newcomer,page,serve-{files,routes}}.test.ts',
   'test/tools/*.test.ts',
 ]
 /** It takes its time, and was played on each line by `npm run conformance` and `npm run soak`. */
@@ -103,7 +103,7 @@ const OURS = [
   'test/interop/{grpc-{calls,connect,ends,protocol,streams,js-{balancing,cases,pubsub,firestore,nestjs,otlp}},proxies,proxies-load,retiring,rolling-restart,round-bodies,migrating}.test.ts',
   'test/interop/{connect-table,demo,fault-server,fetch-{apache,go,nginx},websocket-{echo,limits},wire-go-upload}.test.ts',
   'test/process/{allocations,bombs,chaos,default-engine,memory,only-proxy,proxied,secrets}.test.ts',
-  'test/tools/cli/{inspect-{process,terminal},load-process,verbose-back-pressure}.test.ts',
+  'test/tools/cli/{inspect-process,load-process,verbose-back-pressure}.test.ts',
   'test/tools/fuzz/clients.test.ts',
 ]
 /** What engine `wire` needs of a line: sockets, and the streams of bodies. */

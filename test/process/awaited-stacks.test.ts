@@ -83,14 +83,6 @@ await placeOrder()
 const CASES: readonly (readonly [what: string, server: string, path: string, said: RegExp, lines: number])[] =
   [
     ['a refused connection', 'refused', '/', /^ConnectError: Could not connect to .*ECONNREFUSED/m, 26],
-    [
-      'a certificate that is not trusted',
-      'tls',
-      '/',
-      /^ConnectError: Could not connect to .*self-signed/m,
-      26,
-    ],
-    ['a server that speaks HTTP/1.1', 'http1', '/', /^SocketError: The connection was lost/m, 40],
     ['a connection that is closed', 'closing', '/', /^SocketError: The connection was closed/m, 20],
     ['a stream that is reset', 'http2', '/reset', /^StreamError: The stream was reset/m, 28],
     ['a server that is late', 'http2', '/slow', /^HeadersTimeoutError: No response within/m, 20],
@@ -116,21 +108,6 @@ describe.each(ENGINES)('an uncaught error, engine %s', (engine) => {
     expect(text).toMatch(/^TypeError: fetch failed\n {4}at async placeOrder /m)
     expect(text).toMatch(/\[cause\]: \[ConnectError: Could not connect/)
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(28)
-  })
-
-  it.each([
-    ['a body that is no JSON', '/html', 'json', /^SyntaxError: The response body from .* isn't JSON/m],
-    ['a body that is cut short', '/cut', 'text', /^StreamError: The stream was reset/m],
-  ])('of a body: %s leads to the caller', async (_what, path, method, said) => {
-    const url = `http://localhost:${ports.http2}${path}`
-    const text = await run(
-      `${method}-${engine}`,
-      toProgram(engine, `(await dodici.request('${url}', { dispatcher })).body.${method}()`),
-    )
-    expect(text).toMatch(said)
-    expect(text).toMatch(/^ {4}at async placeOrder \(file:.*\.mjs:4:\d+\)$/m)
-    expect(text).not.toContain(fileURLToPath(new URL('parts/', dist)))
-    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(26)
   })
 
   it('of several requests, each of which leads to its own caller', async () => {

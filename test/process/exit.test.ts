@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { Http2Session, ServerHttp2Stream } from 'node:http2'
+import type { Http2Session } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,6 @@ const CHILDREN = [
   'discovery',
   'idle',
   'import',
-  'load',
   'pending',
   'refused',
   'unconnected',
@@ -309,44 +308,5 @@ describe('a process', () => {
       expect(facts).toMatchObject({ exports: expect.arrayContaining(['Client']), changed: [] })
       expect(facts.watched).toBeGreaterThan(50)
     })
-  })
-
-  it('that sends 10,000 requests, 100 at a time, to a server of 10 streams, gets every response on one connection', async () => {
-    const LIMIT = 10
-    let responded = 0
-    let open = 0
-    let mostOpen = 0
-    let lastStreamId = 0
-    const held: { stream: ServerHttp2Stream; path: unknown }[] = []
-    const response = (): void => {
-      for (const { stream, path } of held.splice(0)) {
-        responded++
-        // Before the client can know of it.
-        open--
-        stream.respond({ ':status': 200 })
-        stream.end(`this is ${path}`)
-      }
-    }
-    const { origin, sessions } = await startServer(
-      (stream, headers) => {
-        lastStreamId = Math.max(lastStreamId, stream.id ?? 0)
-        mostOpen = Math.max(mostOpen, ++open)
-        // All that came in one turn is open at once.
-        if (held.push({ stream, path: headers[':path'] }) === 1) setImmediate(response)
-      },
-      { settings: { maxConcurrentStreams: LIMIT } },
-    )
-    const [facts = {}] = await runChild('load', origin)
-    expect(facts).toMatchObject({ sent: 10_000, right: 10_000, pending: 0, running: 0, listeners: 0 })
-    expect(facts.mostRunning).toBeLessThanOrEqual(LIMIT)
-    // The signal was listened to while there was something to abort.
-    expect(facts.mostListeners).toBeGreaterThan(0)
-    expect(sessions).toHaveLength(1)
-    expect(responded).toBe(10_000)
-    expect(mostOpen).toBeLessThanOrEqual(LIMIT)
-    expect(mostOpen).toBeGreaterThan(1)
-    // Each attempt takes the next odd id. Those above 10,000 were refused: at most what went out before SETTINGS came.
-    const attempts = (lastStreamId + 1) / 2
-    expect(attempts - 10_000).toBeLessThanOrEqual(100 - LIMIT)
   })
 })

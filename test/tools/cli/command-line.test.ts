@@ -10,17 +10,12 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 describe('dodici', () => {
   it.each([
     { args: ['--help'], first: 'HTTP/2 from the command line.' },
-    { args: ['-h'], first: 'HTTP/2 from the command line.' },
     {
       args: ['URL', '--help'],
       first: 'Connects to an endpoint over HTTP/2, sends a request and reports on both.',
     },
     {
       args: ['https://a.example', '-v', '-h'],
-      first: 'Connects to an endpoint over HTTP/2, sends a request and reports on both.',
-    },
-    {
-      args: ['-v', 'localhost/', '--help'],
       first: 'Connects to an endpoint over HTTP/2, sends a request and reports on both.',
     },
     {
@@ -88,11 +83,9 @@ describe('dodici', () => {
     },
     { args: ['serve', '--toString'], message: "unknown option '--toString'" },
     { args: ['serve', '-x'], message: "unknown option '-x'" },
-    { args: ['serve', '-vx'], message: "unknown option '-x'" },
     { args: ['serve', '--port'], message: '--port needs a value: --port PORT' },
     { args: ['serve', '--port', '-1'], message: "--port takes a whole number from 0 to 65535, not '-1'" },
     { args: ['serve', '--port=65536'], message: "--port takes a whole number from 0 to 65535, not '65536'" },
-    { args: ['serve', '--port='], message: "--port takes a whole number from 0 to 65535, not ''" },
     { args: ['serve', '-p', '0x50'], message: 'takes a whole number' },
     { args: ['serve', '-p', '12443'], message: '--port and --tls-port are both 12443' },
     { args: ['serve', '--no-tls=1'], message: '--no-tls takes no value' },
@@ -101,7 +94,6 @@ describe('dodici', () => {
     { args: ['serve', '--', '--port'], message: "can't serve '--port': ENOENT" },
     { args: ['serve', fileURLToPath(import.meta.url)], message: "it isn't a folder" },
     { args: ['faults', 'DIR'], message: "dodici faults: takes only options, not 'DIR'" },
-    { args: ['faults', '-p', '12443'], message: '--port and --tls-port are both 12443' },
     { args: ['ca', 'a.pem', 'b.pem'], message: 'dodici ca: takes one FILE, not 2' },
     {
       args: ['faults', '--preset', 'nginx-retires'],

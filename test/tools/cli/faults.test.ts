@@ -98,39 +98,12 @@ describe.each(
     ['/refused', 200],
     ['/each-byte', 200],
     ['/reset/CANCEL', 'DODICI_ERR_STREAM'],
-    ['/reset/internal-error', 'DODICI_ERR_STREAM'],
-    ['/reset-mid-body', 'DODICI_ERR_STREAM'],
-    ['/short', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
-    ['/truncated', 'UND_ERR_SOCKET'],
     ['/nowhere', 404],
   ] as const)('%s: %s, and the next request is served', async (path, outcome) => {
     const client = toClient(over, { engine })
     const mine = `${path}?${engine}-${over}`
     expect(await ask(client, mine, 'POST')).toBe(outcome)
     expect(await ask(client, '/')).toBe(200)
-  })
-
-  it('/early-response: gets the response of an upload that goes on', async () => {
-    const client = toClient(over, { engine })
-    async function* upload() {
-      yield Buffer.from('begun')
-      await new Promise<void>(() => {})
-    }
-    const { statusCode, body } = await client.request({
-      ...{ path: '/early-response', method: 'POST', body: upload() },
-    })
-    expect([statusCode, await body.text()]).toEqual([200, 'POST /early-response'])
-  })
-
-  it.each([
-    ['/no-response', 'UND_ERR_HEADERS_TIMEOUT'],
-    ['/silent', 'UND_ERR_HEADERS_TIMEOUT'],
-    ['/unread', 'UND_ERR_HEADERS_TIMEOUT'],
-    ['/stall', 'UND_ERR_BODY_TIMEOUT'],
-  ] as const)('%s: ends by %s', async (path, code) => {
-    // The limit is what is tested. A header section that a busy machine brings too late would end `/stall` by the other.
-    const limit = path === '/stall' ? { bodyTimeout: 300 } : { headersTimeout: 300 }
-    expect(await ask(toClient(over, { engine, ...limit }), path)).toBe(code)
   })
 })
 
@@ -148,26 +121,12 @@ describe('engine wire', () => {
   })
 
   it.each([
-    ['/push', 'UND_ERR_SOCKET'],
-    ['/garbage', 'UND_ERR_SOCKET'],
-    ['/tcp-reset', 'UND_ERR_SOCKET'],
     ['/tls-alert', 'UND_ERR_SOCKET'],
     ['/long', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   ])('%s: %s, and the next request is served', async (path, outcome) => {
     const client = toClient('TLS', { engine: 'wire' })
     expect(await ask(client, path, 'POST')).toBe(outcome)
     expect(await ask(client, '/')).toBe(200)
-  })
-
-  it('/trickle: gets a body octet by octet', async () => {
-    const client = toClient('TLS', { engine: 'wire' })
-    const { body } = await client.request({ path: '/trickle', method: 'GET' })
-    const sizes: number[] = []
-    for await (const piece of body) {
-      sizes.push(piece.length)
-      if (sizes.length === 3) break
-    }
-    expect(sizes).toEqual([1, 1, 1])
   })
 })
 

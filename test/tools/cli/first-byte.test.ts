@@ -89,11 +89,9 @@ describe('between the connection and the first bytes of the server', () => {
   it.each([
     ['h2c', []],
     ['h2c, with the frames', ['-v']],
-    ['h2c, with a document', ['--json', '-v']],
     ['h2c, engine node', ['--engine', 'node']],
     ['h2c, without a report', ['-s', '-o', '/dev/null', '-w', '%{http_code}']],
     ['TLS', []],
-    ['TLS, without a report', ['-s']],
   ])('%s: hardly any code runs for the first time', async (name, flags) => {
     const url = name.startsWith('TLS') ? ['--ca', serve.caPath, serve.secure] : [serve.plain]
     const { code, known, modules } = await toFirst([...flags, ...url.slice(0, -1), `${url.at(-1)}/headers`])

@@ -60,16 +60,6 @@ describe('dodici URL: connecting', () => {
     )
   })
 
-  it('a dead port behind a name: each address that was tried', async () => {
-    const port = await findFreePort()
-    const addresses = `a.example:${port}:127.0.0.1,127.0.0.2`
-    const { code, stderr } = await runHere([`http://a.example:${port}/`, '--resolve', addresses])
-    expect(code).toBe(4)
-    expect(toMessage(stderr)).toContain(
-      `ECONNREFUSED 127.0.0.1:${port}; connect ECONNREFUSED 127.0.0.2:${port}`,
-    )
-  })
-
   it('a server that hangs up: 6', async () => {
     const { code, stderr } = await runHere([`http://127.0.0.1:${await listenRaw(null)}/`])
     expect(code).toBe(6)
@@ -91,12 +81,6 @@ describe('dodici URL: a black hole', () => {
     const { code, stderr } = await runHere(['--timeout', '300ms', `https://127.0.0.1:${port}/`])
     expect(code).toBe(7)
     expect(toMessage(stderr)).toBe('dodici: --timeout has passed: 300 ms\n')
-  })
-
-  it('a server that takes the request and never responds: 7', async () => {
-    const server = await startFaults()
-    server.onRequest('*', () => {})
-    expect((await runHere(['--timeout', '300ms', server.origin])).code).toBe(7)
   })
 })
 
@@ -236,24 +220,15 @@ describe('dodici URL: no HTTP/2', () => {
 /** One of each kind; test/tools/cli/inspect-frames.test.ts has the rules of the tap. */
 const BAD_FRAMES: readonly BadFrame[] = [
   'DATA on stream 0',
-  'DATA on an idle stream',
-  'DATA ahead of HEADERS',
   'CONTINUATION without HEADERS',
-  'another frame within a header block',
   'SETTINGS of 5 octets',
   'a frame above SETTINGS_MAX_FRAME_SIZE',
-  'padding longer than its frame',
-  'GOAWAY of 7 octets',
-  'ENABLE_PUSH of 1',
 ]
 
 const BAD_HEADERS: readonly BadHeaders[] = [
   'no :status',
   'a name in upper case',
-  'a name with a space',
-  'a value with a NUL',
   'HPACK: an index beyond the tables',
-  'HPACK: a table above the limit',
 ]
 
 describe.each(ENGINES)('dodici URL: a malformed server, engine %s', (engine) => {

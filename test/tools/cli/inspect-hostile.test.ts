@@ -37,17 +37,6 @@ describe('dodici URL: a 421', () => {
 describe('dodici URL: a server that echoes secrets', () => {
   const SECRETS = ['-H', 'authorization: Bearer sesame-1', '-H', 'cookie: sid=sesame-2']
 
-  it.each([[], ['-v'], ['--json', '-v']])('in fields: hidden, with %j', async (...options) => {
-    const server = await start()
-    server.onRequest('*', (stream) =>
-      stream.respond({ headers: { 'x-echo': `sesame-1, ${stream.field('cookie')}` } }),
-    )
-    const { code, stderr, stdout } = await runHere([server.origin, ...SECRETS, ...options])
-    expect(code).toBe(0)
-    expect(stdout + stderr).not.toContain('sesame')
-    expect(stdout + stderr).toContain('(hidden), (hidden)')
-  })
-
   it.each([
     [],
     ['-v'],
@@ -83,15 +72,6 @@ describe('dodici URL: control characters of the server', () => {
     const { stdout } = await runHere([server.origin, '--json'])
     expect(stdout).toContain('"\\u009b31m\\u007f"')
     expect(JSON.parse(stdout).response.body.text).toBe('\u009b31m\u007f')
-  })
-
-  it('begin no line of the message', async () => {
-    const server = await start()
-    server.onRequest('*', (_stream, connection) =>
-      connection.goAway({ code: 'ENHANCE_YOUR_CALM', debugData: 'a\ndodici: done', closes: 'at once' }),
-    )
-    const { stderr } = await runHere([server.origin])
-    expect(stderr).toContain('\nGOAWAY debug data: a\\x0adodici: done\n')
   })
 })
 

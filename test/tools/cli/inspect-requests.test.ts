@@ -1,11 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer as createHttpsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../../support/clients/cli-here.ts'
-import { listen } from '../../support/servers/listen.ts'
-import { read, startServer, toCertificate } from '../../support/servers/server.ts'
+import { read, startServer } from '../../support/servers/server.ts'
 import { KINDS, startTunnelProxy } from '../../support/servers/tunnel-proxy.ts'
 
 /** A server that responds with the request as JSON. */
@@ -187,23 +185,6 @@ describe('dodici URL: the way to the server', () => {
     expect(code).toBe(4)
     expect(stderr).toContain('ECONNREFUSED')
     expect(stderr).not.toContain('hush')
-  })
-
-  it('--proxy: a certificate behind it that is not trusted: 5', async () => {
-    const { origin } = await startEcho(true)
-    const proxy = await startTunnelProxy('HTTP/1.1', (tunnel) => tunnel.relay())
-    const { code, stderr } = await runHere(['--proxy', proxy.uri, origin])
-    expect(code).toBe(5)
-    expect(stderr).toContain("\ndodici: The certificate isn't trusted: it is self-signed\n")
-  })
-
-  it('--proxy: a server behind it without HTTP/2: 6', async () => {
-    const { private: key, cert } = await toCertificate()
-    const { port } = await listen(createHttpsServer({ key, cert }))
-    const proxy = await startTunnelProxy('SOCKS5', (tunnel) => tunnel.relay())
-    const { code, stderr } = await runHere(['-k', '--proxy', proxy.uri, `https://localhost:${port}/`])
-    expect(code).toBe(6)
-    expect(stderr).toContain('it chose http/1.1 in ALPN')
   })
 })
 

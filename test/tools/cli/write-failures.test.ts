@@ -25,15 +25,11 @@ const FULL = '/dev/full'
 describe.skipIf(process.platform !== 'linux')('a full disk', () => {
   it.each([
     ['the body', `PLAIN/bytes/10`],
-    ['a large body', `PLAIN/bytes/10000000`],
     ['--json', `--json PLAIN/headers`],
     ['-i', `-i PLAIN/headers`],
     ['--write-out', `-o /dev/null -w ok PLAIN/headers`],
     ['load', `load -n 10 PLAIN/headers`],
-    ['load --json', `load -n 10 --json PLAIN/headers`],
     ['--help', `--help`],
-    ['--version', `--version`],
-    ['load --help', `load --help`],
   ])('as the standard output, %s: exit code 11, and a message', async (_what, args) => {
     const line = `${program} ${args.replace('PLAIN', serve.plain)} > ${FULL}`
     const { code, output } = await runShell(line)

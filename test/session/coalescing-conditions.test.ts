@@ -1,7 +1,5 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer as createHttp2 } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { PeerCertificate } from 'node:tls'
@@ -11,7 +9,7 @@ import type { ConnectTlsOptions } from '../../types/index.ts'
 import { askAgent, destroyWithTest, toAgent } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { makeFolder } from '../support/servers/server-process.ts'
-import { startNames, toNamesCertificate, toNamesLookup } from '../support/servers/shared-names.ts'
+import { startNames, toNamesLookup } from '../support/servers/shared-names.ts'
 import { startTunnelProxy } from '../support/servers/tunnel-proxy.ts'
 
 /** Conditions that the table of coalescing.test.ts can't break by an option. */
@@ -23,30 +21,6 @@ const HERE = toNamesLookup({ '*': ['127.0.0.1'] })
 describe.each(ENGINES)('origins that must not share, on engine %s', (engine) => {
   const toShared = (connectOptions: ConnectTlsOptions) =>
     toAgent({ coalesce: true, engine, connect: { lookup: HERE, ...connectOptions } })
-
-  it('have a connection for each port of a host', async () => {
-    const certificate = await toNamesCertificate(NAMES)
-    const servers = [
-      await startNames({ names: NAMES, certificate }),
-      await startNames({ names: NAMES, certificate }),
-    ]
-    const agent = toShared({ ca: certificate.cert })
-    for (const name of NAMES) for (const { toOrigin } of servers) await askAgent(agent, toOrigin(name))
-    expect(servers.map(({ sessions }) => sessions.length)).toEqual([1, 1])
-  })
-
-  it('have 20 connections with http:, which has no certificate', async () => {
-    const server = createHttp2((_, response) => response.end('plain'))
-    const sessions: unknown[] = []
-    server.on('session', (session) => sessions.push(session)).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
-    const agent = toShared({})
-    for (const name of NAMES) expect(await askAgent(agent, `http://${name}:${port}`)).toBe('plain')
-    expect(sessions).toHaveLength(20)
-    await agent.destroy()
-  })
 
   it('have one each in two Agents with the same options', async () => {
     const server = await startNames({ names: NAMES })
@@ -70,18 +44,6 @@ describe.each(ENGINES)('origins that must not share, on engine %s', (engine) => 
     for (const name of NAMES) await askAgent(agent, server.toOrigin(name))
     expect(server.sessions).toHaveLength(20)
     await agent.destroy()
-  })
-
-  it.each([
-    'at once',
-    'one after the other',
-  ])('have 20 connections with a certificate each: %s', async (order) => {
-    const server = await startNames({ names: NAMES, hasOneEach: true })
-    const agent = toShared({ ca: server.cas })
-    const ask = (name: string) => askAgent(agent, server.toOrigin(name))
-    if (order === 'at once') await Promise.all(NAMES.map(ask))
-    else for (const name of NAMES) await ask(name)
-    expect(server.sessions).toHaveLength(20)
   })
 
   it('fail with a certificate that another authority has issued, though it has their name', async () => {

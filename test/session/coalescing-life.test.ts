@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Agent, fetch as fetchByDodici, install, Pool, uninstall } from '../../src/index.ts'
-import { MISDIRECTED_AGE } from '../../src/session/sharing/misdirected-origins.ts'
+import { Agent, Pool } from '../../src/index.ts'
 import { SessionBroker } from '../../src/session/sharing/session-broker.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
@@ -107,29 +106,6 @@ describe.each(ENGINES)('a session of several origins on engine %s', (engine) => 
     await ask(b)
     await ask(a)
     expect(server.sessions).toHaveLength(2)
-  })
-
-  it('takes an origin again an hour after its 421', async () => {
-    const { server, clock, harnesses } = await toRig(engine)
-    const [a, b] = harnesses
-    await ask(a)
-    server.misdirected.add('b.shared.test')
-    server.server.once('secureConnection', () => server.misdirected.clear())
-    expect((await ask(b)).statuses).toEqual([200])
-    expect(server.sessions).toHaveLength(2)
-    const isGone = async (at: number): Promise<void> => {
-      await expect.poll(() => server.sessions[at]?.destroyed).toBe(true)
-    }
-    server.sessions[1]?.close()
-    await isGone(1)
-    clock.advance(MISDIRECTED_AGE - 1)
-    await ask(b)
-    expect(server.seen.at(-1)?.connection).toBe(2)
-    server.sessions[2]?.close()
-    await isGone(2)
-    clock.advance(1)
-    await ask(b)
-    expect(server.seen.at(-1)?.connection).toBe(0)
   })
 
   it('takes no further origin once its certificate has expired', async () => {
@@ -274,32 +250,6 @@ describe.each(ENGINES)('a session of several origins on engine %s', (engine) => 
     const [first = '', second = ''] = NAMES.map(server.toOrigin)
     const session = { id: 1, origin: first, openedFor: 'cold', protocol: 'h2' }
     expect(messages).toEqual([{ session, origin: second, sessionId: 1 }])
-  })
-
-  it('serves fetch: the built-in one by install(), and ours', async () => {
-    const server = await startNames({ names: NAMES })
-    const agent = toAgent({ coalesce: true, engine, connect: { ca: server.ca, lookup: toNamesLookup(HERE) } })
-    install(agent)
-    onTestFinished(uninstall)
-    const byBuiltin = await Promise.all(
-      NAMES.map(async (name) => (await fetch(server.toOrigin(name))).text()),
-    )
-    const byOurs = await Promise.all(
-      NAMES.map(async (name) => (await fetchByDodici(server.toOrigin(name), { dispatcher: agent })).text()),
-    )
-    const expected = NAMES.map((name) => `${name}:${server.port}`)
-    expect([byBuiltin, byOurs]).toEqual([expected, expected])
-    expect(server.sessions).toHaveLength(1)
-  })
-
-  it('tells each call of its own number, and of the connection', async () => {
-    const server = await startNames({ names: NAMES })
-    const agent = toAgent({ coalesce: true, engine, connect: { ca: server.ca, lookup: toNamesLookup(HERE) } })
-    for (const name of NAMES) {
-      const { body } = await agent.request({ origin: server.toOrigin(name), path: '/', method: 'GET' })
-      await body.text()
-      expect(body.connection).toMatchObject({ protocol: 'h2', sessionId: 1, attempts: 1 })
-    }
   })
 
   it('takes no new origin while it is full, and none that is opened for its own', async () => {

@@ -113,18 +113,6 @@ describe.each(ENGINES)('a server that sends ORIGIN, on engine %s', (engine) => {
       connections: 1,
     },
     {
-      what: 'twice the same',
-      toPieces: (toOrigin) => [Buffer.concat([SETTINGS, toAll(toOrigin), toAll(toOrigin)])],
-      connections: 1,
-    },
-    {
-      what: 'in other spellings',
-      toPieces: (toOrigin) => [
-        Buffer.concat([SETTINGS, toOriginFrame(...NAMES.map((name) => toOrigin(name).toUpperCase()))]),
-      ],
-      connections: 1,
-    },
-    {
       what: 'without any origin',
       toPieces: () => [Buffer.concat([SETTINGS, toOriginFrame()])],
       connections: 3,
@@ -133,16 +121,6 @@ describe.each(ENGINES)('a server that sends ORIGIN, on engine %s', (engine) => {
       what: 'with entries that are none',
       toPieces: (toOrigin) => [
         Buffer.concat([SETTINGS, toOriginFrame('', 'null', ...NAMES.map((name) => `${toOrigin(name)}/`))]),
-      ],
-      connections: 3,
-    },
-    {
-      what: 'for http:',
-      toPieces: (toOrigin) => [
-        Buffer.concat([
-          SETTINGS,
-          toOriginFrame(...NAMES.map((name) => toOrigin(name).replace('https', 'http'))),
-        ]),
       ],
       connections: 3,
     },
@@ -159,12 +137,6 @@ describe.each(ENGINES)('a server that sends ORIGIN, on engine %s', (engine) => {
     const rig = await setUp(engine, toPieces)
     await askAll(rig)
     expect(rig.peer.connections).toHaveLength(connections)
-  })
-
-  it('without any origin: it counts by DNS as well', async () => {
-    const rig = await setUp(engine, () => [Buffer.concat([SETTINGS, toOriginFrame()])], { origins: 'both' })
-    await askAll(rig)
-    expect(rig.peer.connections).toHaveLength(3)
   })
 
   it('is understood wherever the bytes are cut, and asks for one name alone with skipDns', async () => {

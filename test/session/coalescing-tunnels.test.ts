@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, vi } from 'vitest'
-import { errors } from '../../src/index.ts'
 import type { AgentOptions } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/clients/agents.ts'
 import { ENGINES } from '../support/clients/engines.ts'
@@ -178,15 +177,6 @@ describe.each(ENGINES)('on a shared session of engine %s', (engine) => {
     expect(rig.toConnections()).toBe(3)
   })
 
-  it('an upgrade fails where the session takes none and there is no fallback', async () => {
-    const rig = await setUp(engine, { options: { fallback: null } })
-    await rig.ask(A)
-    const upgraded = rig.agent.upgrade({ origin: rig.server.toOrigin(B), path: '/', protocol: 'websocket' })
-    await expect(upgraded).rejects.toBeInstanceOf(errors.NotSupportedError)
-    await rig.ask(B)
-    expect(rig.toConnections()).toBe(1)
-  })
-
   describe('connectAhead()', () => {
     it('finds the session of another origin', async () => {
       const rig = await setUp(engine)
@@ -205,16 +195,6 @@ describe.each(ENGINES)('on a shared session of engine %s', (engine) => {
       expect(await Promise.all(all)).toEqual(NAMES.map(() => 'h2'))
       await Promise.all(NAMES.map((name) => rig.ask(name)))
       expect(rig.toConnections()).toBe(1)
-    })
-
-    it('makes its own where a condition is broken', async () => {
-      const rig = await setUp(engine, {
-        server: { host: '0.0.0.0' },
-        hosts: { ...HERE, [B]: ['127.0.0.2'] },
-      })
-      await rig.agent.connectAhead(rig.server.toOrigin(A))
-      await rig.agent.connectAhead(rig.server.toOrigin(B))
-      expect(rig.toConnections()).toBe(2)
     })
 
     it('rejects with the error of its own look-up', async () => {

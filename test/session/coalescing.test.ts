@@ -42,7 +42,6 @@ const CHECK_ONE: ConnectTlsOptions = {
 
 const SHARED: readonly Scene[] = [
   { what: 'one certificate and one address', connections: 1 },
-  { what: 'a name with several addresses', hosts: { '*': ['127.0.0.1', '127.0.0.2'] }, connections: 1 },
   { what: 'an ORIGIN frame that lists them', server: { origins: NAMES }, connections: 1 },
   {
     what: 'an ORIGIN frame, where one is needed',
@@ -50,8 +49,6 @@ const SHARED: readonly Scene[] = [
     options: { coalesce: { origins: 'origin-frame' } },
     connections: 1,
   },
-  { what: 'DNS alone', options: { coalesce: { origins: 'dns' } }, connections: 1 },
-  { what: 'a certificate for a wildcard', server: { names: ['*.a.test'] }, connections: 1 },
   { what: 'a localAddress that is the same for all', connect: { localAddress: '127.0.0.1' }, connections: 1 },
 ]
 
@@ -59,23 +56,6 @@ const BROKEN: readonly Scene[] = [
   { what: 'the option is off', options: { coalesce: false }, connections: 20 },
   { what: 'the names have addresses of their own', hosts: toHosts(), connections: 20 },
   { what: 'an ORIGIN frame lists another', server: { origins: ['o99.a.test'] }, connections: 20 },
-  {
-    what: 'an ORIGIN frame lists another, by DNS',
-    server: { origins: ['o99.a.test'] },
-    options: { coalesce: { origins: 'dns' } },
-    connections: 20,
-  },
-  {
-    what: 'no ORIGIN frame comes where one is needed',
-    options: { coalesce: { origins: 'origin-frame' } },
-    connections: 20,
-  },
-  {
-    what: 'an ORIGIN frame lists them, but the names have addresses of their own',
-    server: { origins: NAMES },
-    hosts: toHosts(),
-    connections: 20,
-  },
   {
     what: 'the certificate is not verified',
     connect: { ca: [], rejectUnauthorized: false },
@@ -229,15 +209,6 @@ describe.each(ENGINES)('origins of an Agent on engine %s', (engine) => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('do not share with a certificate that has only the address', async () => {
-    const certificate = await toNamesCertificate(['127.0.0.1'])
-    const scene = { server: { certificate }, connect: { rejectUnauthorized: true } }
-    const { ask, server } = await setUp(engine, scene)
-    await ask('127.0.0.1')
-    await expect(ask('o1.a.test')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
-    expect(server.sessions.length).toBeLessThanOrEqual(1)
-  })
-
   it('get a connection of their own where the renewed certificate has a further name', async () => {
     const old = await toNamesCertificate(['o0.a.test', 'o1.a.test'])
     const renewed = await toNamesCertificate(['o0.a.test', 'o1.a.test', 'o2.a.test'])
@@ -325,21 +296,6 @@ describe.each(ENGINES)('origins of an Agent on engine %s', (engine) => {
       },
       { what: 'another port', toRequest: () => ({ headers: { host: 'o1.a.test:1' } }), name: 'o1.a.test' },
       { what: 'no port', toRequest: () => ({ headers: { host: 'o1.a.test' } }), name: 'o1.a.test' },
-      {
-        what: 'another host, in a flat list',
-        toRequest: () => ({ headers: ['accept', '*/*', 'HOST', 'x.a.test'] }),
-        name: 'x.a.test',
-      },
-      {
-        what: 'another host, in pairs',
-        toRequest: () => ({ headers: new Map([['host', 'x.a.test']]) }),
-        name: 'x.a.test',
-      },
-      {
-        what: 'another host, as a list of one',
-        toRequest: () => ({ headers: { host: ['x.a.test'] } }),
-        name: 'x.a.test',
-      },
       {
         what: 'another host by a URL',
         toRequest: (_, port) => ({ path: `https://x.a.test:${port}/x` }),

@@ -11,7 +11,7 @@ import { connect as connectTls, createServer as createTlsServer } from 'node:tls
 import { buildConnector } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
-import type { ClientOptions, Connector, ConnectorCallback, ConnectorOptions } from '../../types/index.ts'
+import type { ClientOptions, Connector, ConnectorOptions } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
@@ -368,16 +368,6 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         expect(error.message).toMatch(/^Invalid connect: .*a function that provides a socket$/)
       })
 
-      // With undefined: it responds by its callback.
-      it.each(strange.slice(1))('that resolves with $what, fails with an InvalidArgumentError', async ({
-        value,
-      }) => {
-        const connect: Connector = () => Promise.resolve(value as Socket)
-        const harness = start('http://127.0.0.1', { connect })
-        const { error } = await expectFailure(harness, errors.InvalidArgumentError)
-        expect(error.message).toMatch(/^Invalid connect: .*a function that provides a socket$/)
-      })
-
       it('that yields a socket that is destroyed already, fails and crashes nothing', async () => {
         const connect: Connector = (_options, callback) => {
           const socket = connectSocket(1, '127.0.0.1').on('error', ignore)
@@ -424,67 +414,6 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
           await expectHello(harness)
           expect(harness.connections).toEqual(['connect'])
         })
-
-        it('with the same socket, uses it', async () => {
-          const { origin } = await startServer(serveHello)
-          const connect: Connector = ({ port, hostname }, callback) => {
-            const socket = connectSocket(Number(port), hostname, () => {
-              callback(null, socket)
-              callback(null, socket)
-            })
-          }
-          await expectHello(start(origin, { connect }))
-        })
-
-        it('with an error and then a socket, fails and destroys the socket', async () => {
-          const { port } = await startSilent()
-          let late: Socket | null = null
-          const connect: Connector = (_options, callback) => {
-            late = connectSocket(port, '127.0.0.1')
-            callback(new Error('too hasty'))
-            callback(null, late)
-          }
-          const harness = start(`http://127.0.0.1:${port}`, { connect })
-          await expectFailure(harness, errors.ConnectError)
-          expect(late).toMatchObject({ destroyed: true })
-        })
-
-        it('with a socket and then an error, uses the socket', async () => {
-          const { origin } = await startServer(serveHello)
-          const connect: Connector = ({ port, hostname }, callback) => {
-            const socket = connectSocket(Number(port), hostname, () => {
-              callback(null, socket)
-              callback(new Error('too late'))
-            })
-          }
-          const harness = start(origin, { connect })
-          await expectHello(harness)
-          expect(harness.connections).toEqual(['connect'])
-        })
-      })
-
-      it('that never calls back, fails after connectTimeout, and destroys a socket that comes too late', async () => {
-        const { port, sockets, allClosed, server } = await startSilent()
-        const clock = new FakeClock()
-        const callbacks: ConnectorCallback[] = []
-        const connect: Connector = (_options, callback) => void callbacks.push(callback)
-        const harness = start('http://127.0.0.1', { connect, connectTimeout: 3_000 }, clock)
-        const calls = [harness.dispatch(), harness.dispatch()]
-        clock.advance(2_999)
-        expect(calls.flatMap((call) => call.errors)).toEqual([])
-        clock.advance(1)
-        for (const call of calls) {
-          expect(call.error).toBeInstanceOf(errors.ConnectTimeoutError)
-          expect(call.error).toMatchObject({ processed: 'no', attempts: 0 })
-        }
-        const arrived = once(server, 'connection')
-        const late = connectSocket(port, '127.0.0.1')
-        await Promise.all([arrived, once(late, 'connect')])
-        expect(callbacks).toHaveLength(1)
-        for (const callback of callbacks) callback(null, late)
-        await Promise.all([once(late, 'close'), allClosed()])
-        expect(sockets).toHaveLength(1)
-        expect(harness.connections).toEqual(['connectionError'])
       })
     })
 
@@ -499,31 +428,12 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         expect(harness.connections).toEqual(['connect'])
       })
 
-      it('over h2c, uses its socket', async () => {
-        const { origin } = await startServer(serveHello)
-        await expectHello(start(origin, { connect: buildConnector({}) }))
-      })
-
-      it('by its own socketPath, uses its socket', async () => {
-        const socketPath = await toSocketPath()
-        await startServer(serveHello, { path: socketPath })
-        await expectHello(start('http://localhost', { connect: buildConnector({ socketPath }) }))
-      })
-
       it('without allowH2, fails with an AlpnError that names what was chosen', async () => {
         const { port, cert, allClosed } = await startTls({ allowHTTP1: true })
         const connect = buildConnector({ allowH2: false, ca: cert })
         const harness = start(`https://localhost:${port}`, { connect })
         const { error } = await expectFailure(harness, errors.AlpnError)
         expect(error.message).toContain("'http/1.1'")
-        await allClosed()
-      })
-
-      it('without the ca, fails with its error', async () => {
-        const { port, allClosed } = await startTls()
-        const harness = start(`https://localhost:${port}`, { connect: buildConnector({ allowH2: true }) })
-        const { error } = await expectFailure(harness, errors.ConnectError)
-        expect(error).toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
         await allClosed()
       })
     })
@@ -604,41 +514,6 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
       await arrived
       own.destroy()
       expect(sockets).toHaveLength(1)
-    })
-
-    it('while a function connects, destroys the socket that comes too late', async () => {
-      const { port, server, sockets, allClosed } = await startSilent()
-      const clock = new FakeClock()
-      let give: (socket: Socket) => void = ignore
-      const connect: Connector = () => {
-        return new Promise((resolve) => {
-          give = resolve
-        })
-      }
-      const harness = start('http://127.0.0.1', { connect }, clock)
-      await expectDestroyed(harness, [harness.dispatch()], null)
-      expect(clock.alarms).toBe(0)
-      const arrived = once(server, 'connection')
-      const late = connectSocket(port, '127.0.0.1')
-      await Promise.all([arrived, once(late, 'connect')])
-      give(late)
-      await Promise.all([once(late, 'close'), allClosed()])
-      expect(sockets).toHaveLength(1)
-      expect(harness.connections).toEqual([])
-    })
-
-    it('while a function connects, ignores the error that comes too late', async () => {
-      let giveUp: (error: Error) => void = ignore
-      const connect: Connector = (_options, callback) => {
-        giveUp = callback
-      }
-      const harness = start('http://127.0.0.1', { connect }, new FakeClock())
-      const call = harness.dispatch()
-      await expectDestroyed(harness, [call], null)
-      giveUp(new Error('too late'))
-      await new Promise((resolve) => setImmediate(resolve))
-      expect(call.errors).toHaveLength(1)
-      expect(harness.connections).toEqual([])
     })
   })
 

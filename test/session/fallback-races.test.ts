@@ -253,19 +253,6 @@ describe('a fallback attempt', () => {
     expect(source.destroyed).toBe(true)
   })
 
-  it('releases the source of an upload over HTTP/2 in the same case', async () => {
-    const peer = await startPeer({
-      onData: (stream) => stream.respond(),
-    })
-    const harness = startHarness(peer, {})
-    const source = new Readable({ read() {} })
-    source.push('some')
-    const call = harness.dispatch({ method: 'POST', body: source })
-    await call.settled
-    await turns()
-    expect(source.destroyed).toBe(true)
-  })
-
   it('whose body was to wait for a 100 is bounded by uploadTimeout', async () => {
     const fallback = new FakeFallback()
     const harness = new Http1Harness(fallback, { uploadTimeout: 5_000, headersTimeout: 5_000 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
-import { ERROR_CODES, Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { ERROR_CODES, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
@@ -75,19 +75,6 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
     await heard(harness, ['connect', 'connect', 'disconnect'])
   })
 
-  it('and that neither responds nor closes, holds the accepted requests no longer than headersTimeout', async () => {
-    const { calls, connection } = await begin({ ...OPTIONS, headersTimeout: 1_000 })
-    connection.goAway({ lastStreamId: 3, code: INTERNAL_ERROR })
-    expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
-    for (const call of calls.slice(0, 2)) {
-      await call.settled
-      expect(call.error).toBeInstanceOf(errors.HeadersTimeoutError)
-      expect(call.error).toMatchObject({ processed: 'maybe', attempts: 1 })
-    }
-    // Nothing is left on it.
-    await expect.poll(() => connection.hasEnded || connection.isClosed).toBe(true)
-  })
-
   it('a response that has begun continues, and so does an upload', async () => {
     const peer = await startPeer([{ settings: [[Setting.INITIAL_WINDOW_SIZE, 2]] }, SERVE])
     const harness = startHarness(peer, OPTIONS)
@@ -121,16 +108,6 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
     const rest = calls.filter((_, index) => index !== 1)
     expect(await toOutcomes(rest)).toEqual(WHAT.filter((_, index) => index !== 1))
     expect(peer.connections).toHaveLength(1)
-  })
-
-  it('a call that comes later goes to another connection, while the first one finishes', async () => {
-    const { peer, harness, calls, connection } = await begin()
-    connection.goAway({ lastStreamId: 7, code: ENHANCE_YOUR_CALM })
-    await connection.ping()
-    expect(await toOutcomes([ask(harness, 'GET /later')])).toEqual(['GET /later'])
-    expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /later'])
-    for (const stream of connection.streams) stream.respond()
-    expect(await toOutcomes(calls)).toEqual(WHAT)
   })
 
   describe('and another one', () => {
@@ -211,38 +188,6 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
       expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
       await expectFinished(peer, calls)
       expect(calls.map(({ statuses }) => statuses)).toEqual(Array(WHAT.length).fill([200]))
-    })
-
-    it('the credit of their data is returned to the connection', async () => {
-      const { calls, connection } = await begin({ ...OPTIONS, connectionWindowSize: 65_535 })
-      connection.goAway({ lastStreamId: 3, code: ENHANCE_YOUR_CALM })
-      await connection.ping()
-      for (let i = 0; i < 16; i++) {
-        connection.write(frames.frame(Type.DATA, 0, 7, Buffer.alloc(16_000)))
-        await connection.ping()
-      }
-      const grants = connection.of(Type.WINDOW_UPDATE, 0).map(({ payload }) => payload.readUInt32BE(0))
-      const credit = grants.reduce((sum, grant) => sum + grant, 0)
-      expect(16 * 16_000 - credit).toBeLessThan(65_535 / 2)
-      for (const stream of connection.streams.slice(0, 2)) stream.respond()
-      expect(await toOutcomes(calls)).toEqual(WHAT)
-    })
-
-    it('header blocks of refused streams update the table for later ones', async () => {
-      const { calls, connection } = await begin()
-      connection.goAway({ lastStreamId: 3, code: ENHANCE_YOUR_CALM })
-      // RFC 7541 §6.2.1: `x-sum: 3` is put into the table; §6.1: the 62nd entry is that one.
-      const learn = Buffer.concat([
-        Buffer.from([0x88, 0x40, 5]),
-        Buffer.from('x-sum'),
-        Buffer.from([1, 0x33]),
-      ])
-      connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 7, learn))
-      connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, Buffer.from([0x88, 0xbe])))
-      connection.streams[0]?.end('known')
-      connection.streams[1]?.respond()
-      expect(await toOutcomes(calls)).toEqual(['known', 'POST /1', 'GET /2', 'POST /3'])
-      expect(calls[0]?.headers).toEqual({ 'x-sum': '3' })
     })
   })
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
@@ -81,26 +81,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(patient.statuses).toEqual([204])
     expect(attempts).toBe(2)
     expect(harness.connections).toEqual(['connectionError', 'connect'])
-  })
-
-  it('a client that is destroyed in the middle of a TLS handshake leaves no socket', async () => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as { port: number }
-    const harness = new Harness(`https://127.0.0.1:${port}`, { engine })
-    const connected = once(server, 'connection')
-    const call = harness.dispatch()
-    const [socket] = await connected
-    // The client has sent its ClientHello of TLS, and gets no response.
-    await once(socket, 'data')
-    const closed = once(socket, 'close')
-    socket.on('error', () => {})
-    await harness.scheduler.destroy(null)
-    await closed
-    expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
-    expect(harness.connections).toEqual([])
   })
 
   it('a body whose own destroy() throws does not prevent its call from settling', async () => {

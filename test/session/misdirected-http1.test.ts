@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { Agent, fetch } from '../../src/index.ts'
+import { Agent } from '../../src/index.ts'
 import type { DispatchController, DispatchOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import type { TakenRequest } from '../support/clients/fallback-fake.ts'
@@ -42,8 +42,6 @@ function dispatch(options: Partial<DispatchOptions>, recorder = new Recorder()) 
 const BODIES: readonly { readonly what: string; readonly body: () => DispatchOptions['body'] }[] = [
   { what: 'no body', body: () => null },
   { what: 'a string', body: () => 'text' },
-  { what: 'more bytes than are handed over at once', body: () => Buffer.alloc(200_000, 'a') },
-  { what: 'a Blob', body: () => new Blob(['te', 'xt']) },
   { what: 'a function that returns a Readable', body: () => () => Readable.from(['te', 'xt']) },
 ]
 
@@ -79,13 +77,6 @@ describe('a response of 421 over HTTP/1.1', () => {
     expect(response.statusCode).toBe(421)
     await response.body.dump({ limit: 0 })
     expect(server.requests).toHaveLength(1)
-  })
-
-  it('is not seen by fetch()', async () => {
-    const { server, agent, origin } = await start(1)
-    const response = await fetch(origin, { method: 'PUT', body: 'text', dispatcher: agent })
-    expect([response.status, await response.text()]).toEqual([200, 'PUT /'])
-    expect(await Promise.all(server.requests.map(({ body }) => body.catch(() => null)))).toContain('text')
   })
 
   it('ends its own attempt, which emits no further event', async () => {

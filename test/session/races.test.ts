@@ -1,17 +1,14 @@
 import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { Socket } from 'node:net'
-import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { errors } from '../../src/index.ts'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
-import type { ClientOptions, Connector, ConnectorCallback } from '../../types/index.ts'
+import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
-import { Recorder } from '../support/clients/recorder.ts'
+import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { DEAF, startPeer } from '../support/peers/peer-rig.ts'
 import type { TestServer } from '../support/servers/server.ts'
@@ -50,19 +47,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     onTestFinished(() => harness.scheduler.destroy(null))
     return harness
   }
-
-  it('a call whose handler destroys everything in onRequestStart fails, and nothing is dialled', async () => {
-    const server = await startServer(serveHello)
-    const harness = start(server)
-    const recorder = new Recorder()
-    const torn: Promise<void>[] = []
-    recorder.onRequestStart = () => void torn.push(harness.scheduler.destroy(null))
-    harness.dispatch({}, recorder)
-    expect(recorder.error).toBeInstanceOf(errors.ClientDestroyedError)
-    await Promise.all(torn)
-    expect(server.sessions).toHaveLength(0)
-    expect(harness.scheduler.running).toBe(0)
-  })
 
   it('calls that end together fail in the order of dispatch, also when some of them have ended before', async () => {
     const server = await startServer((stream, headers) => {
@@ -109,20 +93,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(call.text).toBe('hello')
   })
 
-  it("a connector's own error reaches each call unchanged", async () => {
-    class Mine extends errors.DodiciError {
-      constructor(readonly extra: { readonly size: number }) {
-        super(`size ${extra.size}`)
-      }
-    }
-    const mine = new Mine({ size: 42 })
-    const harness = new Harness('http://localhost', { engine, connect: () => Promise.reject(mine) })
-    const calls = [harness.dispatch(), harness.dispatch()]
-    await Promise.all(calls.map((call) => call.settled))
-    for (const { error } of calls) expect(error).toBe(mine)
-    await harness.scheduler.destroy(null)
-  })
-
   it('the certificate of an https origin over a unix socket is checked against its own name, also when that is an address', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-identity-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -138,19 +108,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     // The certificate is for localhost and 127.0.0.1.
     expect((await ask('https://127.0.0.1')).text).toBe('hello')
     expect((await ask('https://10.1.2.3')).error).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
-  })
-
-  it('an async connector may call back', async () => {
-    const server = await startServer(serveHello)
-    const { port } = new URL(server.origin)
-    const connect: ClientOptions['connect'] = (async (_options: unknown, callback: ConnectorCallback) => {
-      const socket = createConnection(Number(port), '127.0.0.1')
-      await once(socket, 'connect')
-      callback(null, socket)
-    }) as unknown as Connector
-    const call = start(server, { connect }).dispatch()
-    await call.settled
-    expect(call.text).toBe('hello')
   })
 
   it('uploads that can not be repeated wait for the limit of the peer, and none is refused', async () => {
@@ -173,26 +130,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await Promise.all(calls.map((call) => call.settled))
     expect(calls.map((call) => call.text)).toEqual(Array(3).fill('hello'))
     expect(server.sessions).toHaveLength(2)
-  })
-
-  it('a failed connection gives each waiting call an error of its own', async () => {
-    const server = await startServer(serveHello)
-    server.server.close()
-    await once(server.server, 'close')
-    const harness = start(server)
-    const calls = [harness.dispatch(), harness.dispatch()]
-    await Promise.all(calls.map((call) => call.settled))
-    expect(calls[0]?.error).not.toBe(calls[1]?.error)
-    for (const { error } of calls) expect(error).toMatchObject({ code: 'ECONNREFUSED', name: 'ConnectError' })
-  })
-
-  it('a connector that yields no real socket fails the call', async () => {
-    const connect = async () => ({ destroy() {}, write() {}, on() {}, once() {} }) as unknown as Socket
-    const harness = new Harness('http://localhost', { engine, connect })
-    const call = harness.dispatch()
-    await call.settled
-    expect(call.error).toMatchObject({ processed: 'no', attempts: 0 })
-    await harness.scheduler.destroy(null)
   })
 
   describe('a peer that keeps its side open', () => {
@@ -229,38 +166,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('an upload', () => {
-    it('that makes progress delays headersTimeout', async () => {
-      const clock = new FakeClock()
-      const received = new EventEmitter()
-      const server = await startServer((stream) => {
-        stream.on('data', () => received.emit('data'))
-        stream.on('end', () => serveHello(stream, {}))
-      })
-      const body = new Readable({ read() {} })
-      const call = start(server, {}, clock).dispatch({ method: 'POST', body, headersTimeout: 5_000 })
-      for (let i = 0; i < 4; i++) {
-        const arrived = once(received, 'data')
-        body.push('piece')
-        await arrived
-        clock.advance(4_000)
-        expect(call.errors).toEqual([])
-      }
-      body.push(null)
-      await call.settled
-      expect(call.text).toBe('hello')
-    })
-
-    it('whose source was paused by its maker flows', async () => {
-      const server = await startServer((stream) => {
-        stream.respond({ ':status': 200 })
-        stream.pipe(stream)
-      })
-      const body = Readable.from(['one ', 'two']).pause()
-      const call = start(server).dispatch({ method: 'POST', body })
-      await call.settled
-      expect(call.text).toBe('one two')
-    })
-
     it('whose source breaks while the call is queued fails at once, unsent', async () => {
       const server = await startServer(serveHello)
       const body = new Readable({ read() {} })
@@ -273,22 +178,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const next = harness.dispatch()
       await next.settled
       expect(next.text).toBe('hello')
-    })
-
-    it('of a large Buffer arrives whole, in pieces', async () => {
-      const server = await startServer((stream) => {
-        let length = 0
-        stream.on('data', (chunk: Buffer) => {
-          length += chunk.length
-        })
-        stream.on('end', () => {
-          stream.respond({ ':status': 200 })
-          stream.end(String(length))
-        })
-      })
-      const call = start(server).dispatch({ method: 'POST', body: Buffer.alloc(3_000_001) })
-      await call.settled
-      expect(call.text).toBe('3000001')
     })
   })
 })

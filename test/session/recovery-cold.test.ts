@@ -78,25 +78,6 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('has no more than 10 streams open at once after SETTINGS with that limit', async () => {
-    const peer = await startPeer({ settings: null })
-    const harness = startHarness(peer, { engine, connections: 1 })
-    const calls = burst(harness)
-    await peer.waitFor(() => peer.requests.filter((it) => it.isComplete).length === BEFORE_SETTINGS)
-    const connection = peer.connection(0)
-    await connection.settings([MAX_CONCURRENT_STREAMS, 10])
-    for (const stream of connection.streams.slice(10)) stream.reset(REFUSED_STREAM)
-    connection.maxOpen = connection.open
-    expect(connection.maxOpen).toBe(10)
-    for (let served = 0; served < COUNT; served++) {
-      await peer.waitFor(() => connection.streams.some((it) => it.isOpen && it.isComplete))
-      connection.streams.find((it) => it.isOpen && it.isComplete)?.respond()
-    }
-    expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
-    expect(connection.maxOpen).toBe(10)
-    expect(peer.requests).toHaveLength(COUNT + BEFORE_SETTINGS - 10)
-  })
-
   it.each([
     { what: 'the limit that the one before had', limit: 30, expected: 30 },
     { what: 'a hundred, where the one before had more', limit: 500, expected: BEFORE_SETTINGS },

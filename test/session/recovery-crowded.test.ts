@@ -148,23 +148,6 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(outcomes.size).toBe(rest)
   })
 
-  it('hands its waiting calls over when its last free streams are used at once', async () => {
-    const scene = await start()
-    const { peer, harness } = scene
-    const freed = MANY - STUCK
-    const waiting: Recorder[] = []
-    await crowd(scene, '/sibling', () => {
-      for (let i = 0; i < PLACES - MANY - 1 + freed; i++) waiting.push(ask(harness, `POST /sibling/${i}`))
-      expect(harness.scheduler.pending).toBe(freed)
-    })
-    await peer.waitFor(() => peer.connection(0).open === PLACES)
-    expect(harness.scheduler.pending).toBe(0)
-    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
-    expect(peer.ledger.at(-1)).toBe('1/1 GET /next')
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respond()
-    await Promise.all(waiting.map((call) => call.settled))
-  })
-
   it('hands its remaining calls over once no more of its streams can be reset', async () => {
     const scene = await start()
     const { peer, harness } = scene

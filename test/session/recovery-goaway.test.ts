@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { errors } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import { MAX_STREAM_ID, Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
-import { ENHANCE_YOUR_CALM, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
+import { NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 /** NGHTTP2_ERR_CALLBACK_FAILURE, -902, as Apache sends it. */
@@ -67,26 +66,6 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1'])
     expect(pathsOf(peer.connection(0))).not.toContain('/1')
     expect(peer.request('/1').text).toBe('only once')
-  })
-
-  it('among streams: those up to the last id get their responses while it drains, the others are replayed', async () => {
-    const peer = await startPeer(
-      retiring(6, (connection) =>
-        connection.goAway({ lastStreamId: 5, code: NO_ERROR, debugData: 'moving' }),
-      ),
-    )
-    const harness = startHarness(peer, options)
-    const what = ['GET /0', 'POST /1', 'GET /2', 'GET /3', 'POST /4', 'DELETE /5']
-    const calls = what.map((each) => ask(harness, each))
-    const replayed = calls.slice(3)
-    expect(await toOutcomes(replayed)).toEqual(what.slice(3))
-    expect(calls.slice(0, 3).map(({ events }) => events)).toEqual(Array(3).fill(['start']))
-    for (const stream of peer.connection(0).streams.slice(0, 3)) stream.respond(`late ${stream}`)
-    expect(await toOutcomes(calls.slice(0, 3))).toEqual(['late GET /0', 'late POST /1', 'late GET /2'])
-    expect(peer.ledger.slice(6)).toEqual(['1/1 GET /3', '1/3 POST /4', '1/5 DELETE /5'])
-    expect(peer.request('/4').text).toBe('body')
-    expect(replayed.map(({ events }) => events[0])).toEqual(['start', 'start', 'start'])
-    expect(replayed.flatMap(({ events }) => events.filter((event) => event === 'start'))).toHaveLength(3)
   })
 
   it('among streams: replayed calls are sent in dispatch order, and before later calls', async () => {
@@ -213,23 +192,6 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     const lost = (stream: number) => `SocketError maybe code=7 attempts=1 stream=${stream}`
     expect(await toOutcomes(calls)).toEqual([lost(1), lost(3), 'POST /2'])
     expect(peer.ledger.slice(3)).toEqual(['1/1 POST /2'])
-  })
-
-  it('with an error: accepted calls fail as maybe processed or, where safe, are replayed; all others are replayed', async () => {
-    const peer = await startPeer(retiring(5, leaving(5, ENHANCE_YOUR_CALM, 'too much')))
-    const harness = startHarness(peer, options)
-    const what = ['GET /0', 'POST /1', 'POST /2', 'GET /3', 'POST /4']
-    const calls = what.map((each) => ask(harness, each))
-    const lost = (stream: number) => `SocketError maybe code=11 attempts=1 stream=${stream}`
-    expect(await toOutcomes(calls)).toEqual(['GET /0', lost(3), lost(5), 'GET /3', 'POST /4'])
-    for (const call of calls.slice(1, 3)) {
-      expect(call.error).toBeInstanceOf(errors.SocketError)
-      expect(String(Object(call.error).goawayDebugData)).toBe('too much')
-    }
-    // Which comes first depends on when the first connection is lost, and engine `wire` doesn't give it up before.
-    const replayed = peer.ledger.slice(5).map((entry) => entry.replace(/\d+ /, ''))
-    expect(replayed.toSorted()).toEqual(['1/GET /0', '1/GET /3', '1/POST /4'])
-    expect(peer.connections).toHaveLength(2)
   })
 
   it('with a negative number for its code: a server that has failed within is not relied on for what it has not processed', async () => {

@@ -52,16 +52,6 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     return toOutcomes(calls)
   }
 
-  it('while one has room, no other is opened', async () => {
-    const { peer, harness } = await begin()
-    const calls = askMany(harness, LIMIT)
-    await peer.waitFor(() => peer.requests.filter(({ isComplete }) => isComplete).length === LIMIT + 1)
-    await rest(peer)
-    expect(openOf(peer)).toEqual([LIMIT])
-    await respondToAll(peer, calls)
-    expect(peer.connections).toHaveLength(1)
-  })
-
   it('when the caller makes one request after another, one is enough, whatever the limit', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
@@ -72,16 +62,6 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
       expect(await toOutcomes([ask(harness, what)])).toEqual([what])
     }
     expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /1', '0/5 GET /2', '0/7 POST /3'])
-  })
-
-  it('when a call finds no room, a second one is opened and serves it', async () => {
-    const { peer, harness } = await begin()
-    const calls = askMany(harness, LIMIT + 1)
-    await peer.waitFor(() => peer.requests.length === LIMIT + 2)
-    await rest(peer)
-    expect(openOf(peer)).toEqual([LIMIT, 1])
-    expect(peer.ledger.at(-1)).toBe('1/1 POST /10')
-    expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
   })
 
   it('there are never more than connections permits, and calls without room wait', async () => {
@@ -182,14 +162,6 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     const next = ask(harness, 'GET /warm')
     expect(await toOutcomes([next])).toEqual(['GET /warm'])
     expect(peer.connections).toHaveLength(5)
-  })
-
-  it('with keepAliveTimeout: 0, an idle one stays open', async () => {
-    const clock = new FakeClock()
-    const { peer, harness } = await begin({ ...options, keepAliveTimeout: 0 }, clock)
-    clock.advance(1_000_000)
-    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
-    expect(peer.connections).toHaveLength(1)
   })
 
   it('when one is retired, it is replaced, and the others stay', async () => {

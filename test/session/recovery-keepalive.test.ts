@@ -7,8 +7,7 @@ import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
-import { ENHANCE_YOUR_CALM } from '../support/peers/error-codes.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const INTERVAL = 10_000
 const TIMEOUT = 4_000
@@ -69,61 +68,12 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(peer.counts['POST /1']).toBe(1)
       expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
     })
-
-    it('a peer that acknowledges PINGs gets one per interval, and its session stays open', async () => {
-      const { clock, peer, harness, connection } = await begin(HOLD)
-      const calls = await run(harness, connection)
-      for (let count = 1; count <= 5; count++) {
-        clock.advance(INTERVAL + SLACK)
-        await peer.waitFor(() => connection.pings.length === count)
-        // The response was heard, too.
-        await connection.ping()
-      }
-      for (const path of ['/0', '/1']) peer.request(path).respond('at last')
-      expect(await toOutcomes(calls)).toEqual(['at last', 'at last'])
-      expect(peer.connections).toHaveLength(1)
-    })
-
-    it('the round trip of a PING is in the stats', async () => {
-      const { clock, peer, harness, connection } = await begin({ ...HOLD, acksPings: false })
-      await run(harness, connection)
-      expect(harness.scheduler.toSessionStats()).toMatchObject([{ rtt: null }])
-      clock.advance(INTERVAL + SLACK)
-      await peer.waitFor(() => connection.pings.length === 1)
-      clock.advance(150)
-      acknowledge(connection)
-      await connection.ping()
-      const rtt = harness.scheduler.toSessionStats()[0]?.rtt
-      expect(rtt).toBeGreaterThanOrEqual(150)
-      expect(rtt).toBeLessThanOrEqual(150 + SLACK)
-    })
-
-    it('received data delays the PING', async () => {
-      const { clock, peer, harness, connection } = await begin(HOLD)
-      const [call] = await run(harness, connection)
-      const stream = peer.request('/0')
-      stream.head(200)
-      for (let i = 0; i < 12; i++) {
-        stream.data('x')
-        while (call?.text.length !== i + 1) await connection.ping()
-        clock.advance(INTERVAL / 2)
-      }
-      await connection.ping()
-      expect(connection.pings).toHaveLength(0)
-    })
   })
 
   /** Acknowledges the PING that came last. */
   function acknowledge(connection: FaultConnection): void {
     connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
   }
-
-  it('an idle session sends no PING', async () => {
-    const { clock, connection } = await begin(HOLD)
-    for (let i = 0; i < 10; i++) clock.advance(INTERVAL)
-    await connection.ping()
-    expect(connection.pings).toHaveLength(0)
-  })
 
   describe('after pingInterval without a call, the next one', () => {
     it('waits for a PING, and is sent once its ACK has come', async () => {
@@ -172,34 +122,5 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(await toOutcomes(calls)).toEqual(['POST /next', 'GET /other'])
       expect(peer.ledger).toEqual(['0/1 GET /warm', '1/1 POST /next', '1/3 GET /other'])
     })
-
-    it('is sent at once before that time', async () => {
-      const { clock, peer, harness, connection } = await begin({ ...SERVE, acksPings: false })
-      clock.advance(INTERVAL - 100)
-      expect(await toOutcomes([ask(harness, 'POST /next')])).toEqual(['POST /next'])
-      expect(connection.pings).toHaveLength(0)
-      expect(peer.connections).toHaveLength(1)
-    })
-  })
-
-  it('GOAWAY with too_many_pings doubles the interval, for the sessions that follow', async () => {
-    const { clock, peer, harness, connection } = await begin([HOLD, { ...HOLD, ...SERVE }, HOLD])
-    connection.goAway({ lastStreamId: 1, code: ENHANCE_YOUR_CALM, debugData: 'too_many_pings' })
-    await heard(harness, ['connect', 'disconnect'])
-    const retry = ask(harness, 'GET /warm')
-    expect(await toOutcomes([retry])).toEqual(['GET /warm'])
-    const second = peer.connection(1)
-    second.goAway({ lastStreamId: 1, code: ENHANCE_YOUR_CALM, debugData: 'something else' })
-    await heard(harness, ['connect', 'disconnect', 'connect', 'disconnect'])
-    ask(harness, 'GET /0')
-    await peer.waitFor(() => peer.connections[2]?.streams.length === 1)
-    const third = peer.connection(2)
-    await third.ping()
-    clock.advance(INTERVAL * 2 - 1)
-    ask(harness, 'GET /sync')
-    await peer.waitFor(() => third.streams.length === 2)
-    expect(third.pings).toHaveLength(0)
-    clock.advance(1 + 2 * SLACK)
-    await peer.waitFor(() => third.pings.length === 1)
   })
 })

@@ -5,16 +5,13 @@ import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/clients/engines.ts'
 import { ENGINES } from '../support/clients/engines.ts'
-import type { Recorder } from '../support/clients/recorder.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
 import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const INTERVAL = 60_000
 const TIMEOUT = 4_000
-const IDLE = 5_000
 /** A deadline may be met so much later. */
 const SLACK = 50
-const DAY = 86_400_000
 /** The longest that an option may say, and that Node's timers take. */
 const LONGEST = 2 ** 31 - 1
 
@@ -70,52 +67,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
   }
 
-  async function until(call: Recorder, text: string, connection: FaultConnection): Promise<void> {
-    while (call.text !== text && call.errors.length === 0) await connection.ping()
-    expect([call.text, call.errors]).toEqual([text, []])
-  }
-
-  describe('a PING whose ACK is late', () => {
-    it('ends no session that still receives other bytes', async () => {
-      const { clock, harness, connection, call, stream } = await download()
-      expect(connection.pings).toHaveLength(1)
-      const from = clock.now()
-      let text = ''
-      for (let i = 0; i < 10; i++) {
-        stream.data('x')
-        text += 'x'
-        await until(call, text, connection)
-        clock.advance(TIMEOUT / 2)
-        // A session that is about to be given up is so in the next turn.
-        await turn()
-      }
-      acknowledge(connection)
-      await connection.ping()
-      const rtt = clock.now() - from
-      expect(rtt).toBe(5 * TIMEOUT)
-      expect(harness.scheduler.toSessionStats()).toMatchObject([{ state: 'ready', rtt }])
-      stream.end('!')
-      expect(await toOutcomes([call])).toEqual([`${text}!`])
-      expect(harness.connections).toEqual(['connect'])
-    })
-
-    it('ends the session pingTimeout after the last byte that was read', async () => {
-      const { clock, harness, connection, call, stream } = await download()
-      for (const text of ['x', 'xx', 'xxx']) {
-        stream.data('x')
-        await until(call, text, connection)
-        clock.advance(TIMEOUT - SLACK)
-        await turn()
-      }
-      expect(call.errors).toEqual([])
-      connection.fallSilent()
-      clock.advance(2 * TIMEOUT)
-      expect(await toOutcomes([call])).toEqual(['SocketError yes code=null attempts=1 stream=3'])
-      expect(call.error.message).toContain('PING')
-      expect(harness.connections).toEqual(['connect', 'disconnect'])
-    })
-  })
-
   describe('a process that was busy for longer than pingTimeout', () => {
     /** A download, with a PING whose ACK is missing; all bytes that have come were noticed. */
     async function beginAndLook() {
@@ -166,19 +117,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('with pingInterval 0, no PING is sent with a reset either, and no session is ended for silence', async () => {
-    const { clock, harness, connection, call, stream } = await download({ pingInterval: 0 })
-    await abortOne(harness, connection)
-    clock.advance(DAY)
-    await abortOne(harness, connection)
-    clock.advance(DAY)
-    await connection.ping()
-    expect(connection.pings).toHaveLength(0)
-    stream.end('late')
-    expect(await toOutcomes([call])).toEqual(['late'])
-    expect(harness.connections).toEqual(['connect'])
-  })
-
   it('a dead path is detected by successive calls, each shorter than pingTimeout', async () => {
     const given = { pingInterval: 1_000, pingTimeout: 1_000, replaySafe: false }
     const { clock, peer, harness, connection } = await begin(given)
@@ -196,44 +134,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     }
     expect(failed.length).toBeLessThan(10)
     expect(failed).toContain('RequestTimeoutError')
-  })
-
-  describe('with pingTimeout 0', () => {
-    it('a session whose PING gets no ACK stays open', async () => {
-      const { clock, harness, connection, call, stream } = await download({ pingTimeout: 0 })
-      expect(connection.pings).toHaveLength(1)
-      for (let day = 0; day < 7; day++) {
-        clock.advance(DAY)
-        await turn()
-      }
-      await connection.ping()
-      stream.end('a week later')
-      expect(await toOutcomes([call])).toEqual(['a week later'])
-      expect(harness.connections).toEqual(['connect'])
-    })
-
-    it('no session has to be verified, since the wait for the ACK could be endless', async () => {
-      const { clock, harness, peer, connection } = await begin({ pingTimeout: 0 })
-      clock.advance(2 * INTERVAL)
-      const call = ask(harness, 'POST /next')
-      await peer.waitFor(() => connection.streams.at(-1)?.text === 'body')
-      peer.request('/next').respond()
-      expect(await toOutcomes([call])).toEqual(['POST /next'])
-      expect(connection.pings).toHaveLength(0)
-    })
-
-    it('keepAliveTimeout still closes an idle session whose PING got no ACK', async () => {
-      const { clock, peer, harness, connection } = await begin({ pingTimeout: 0, keepAliveTimeout: IDLE })
-      await abortOne(harness, connection)
-      expect(connection.pings).toHaveLength(1)
-      clock.advance(IDLE - 1)
-      await connection.ping()
-      expect(harness.connections).toEqual(['connect'])
-      clock.advance(1 + SLACK)
-      await peer.waitFor(() => connection.hasEnded)
-      await heard(harness, ['connect', 'disconnect'])
-      expect(harness.scheduler.toSessionStats()).toEqual([])
-    })
   })
 
   it('the longest keepAliveTimeout fits into a timer, and takes effect', async () => {

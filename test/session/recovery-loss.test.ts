@@ -92,17 +92,6 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     expect(peer.ledger).toEqual(['0/1 POST /0', '1/1 POST /1'])
   })
 
-  it('by a fatal TLS alert while it is idle: the next call, a POST, opens another and is sent once', async () => {
-    const tls = await toTlsPeer()
-    const peer = await startPeer(SERVE, tls.options)
-    const harness = startHarness(peer, { ...options, connect: { ca: tls.ca } })
-    expect(await toOutcomes([ask(harness, 'POST /0')])).toEqual(['POST /0'])
-    peer.connection(0).alert()
-    await heard(harness, ['connect', 'disconnect'])
-    expect(await toOutcomes([ask(harness, 'POST /1')])).toEqual(['POST /1'])
-    expect(peer.ledger).toEqual(['0/1 POST /0', '1/1 POST /1'])
-  })
-
   it('before its SETTINGS came: safe calls are replayed, and a POST on the wire fails', async () => {
     const peer = await startPeer([{ settings: null }, SERVE])
     const harness = startHarness(peer, options)

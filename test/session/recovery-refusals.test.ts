@@ -100,16 +100,6 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(refused.events).toEqual(['start'])
     })
 
-    it('is sent again after its delay', async () => {
-      const { clock, peer, scheduler } = await wait()
-      clock.advance(WITHIN_DELAY)
-      await peer.connection(0).ping()
-      expect(peer.counts['POST /no']).toBe(2)
-      clock.advance(AFTER_DELAY - WITHIN_DELAY)
-      await peer.waitFor(() => peer.counts['POST /no'] === 3)
-      await expect.poll(() => scheduler.pending).toBe(1)
-    })
-
     it('gets its response when it is refused no more, without an error', async () => {
       let refusals = 0
       const { clock, peer, refused } = await wait(

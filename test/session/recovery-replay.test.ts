@@ -27,16 +27,11 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
   describe('before any part of a response', () => {
     const REPLAYED: { what: string; request: Partial<DispatchOptions> & { method: string } }[] = [
       { what: 'a GET', request: { method: 'GET' } },
-      { what: 'a HEAD', request: { method: 'HEAD' } },
-      { what: 'an OPTIONS', request: { method: 'OPTIONS' } },
-      { what: 'a TRACE', request: { method: 'TRACE' } },
-      { what: 'a GET with a body', request: { method: 'GET', body: 'body' } },
       { what: 'a POST that is idempotent', request: { method: 'POST', body: 'body', idempotent: true } },
       {
         what: 'an idempotent POST with a body made by a function',
         request: { method: 'POST', body: () => Readable.from(['body']), idempotent: true },
       },
-      { what: 'a DELETE that is idempotent', request: { method: 'DELETE', idempotent: true } },
     ]
 
     it.each(REPLAYED)('$what is replayed, once, with its body', async ({ request }) => {
@@ -63,15 +58,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
 
     const FAILED: typeof REPLAYED = [
       { what: 'a POST', request: { method: 'POST', body: 'body' } },
-      { what: 'a POST without a body', request: { method: 'POST', body: null } },
-      { what: 'a PUT', request: { method: 'PUT', body: 'body' } },
-      { what: 'a DELETE', request: { method: 'DELETE' } },
-      { what: 'a method of its own', request: { method: 'QUERY' } },
       { what: 'a GET that is not idempotent', request: { method: 'GET', idempotent: false } },
-      {
-        what: 'an idempotent POST with a stream for a body',
-        request: { method: 'POST', body: Readable.from(['body']), idempotent: true },
-      },
       {
         what: 'a GET with a stream for a body',
         request: { method: 'GET', body: Readable.from(['body']) },

@@ -101,23 +101,6 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
         expect(refused.events).toEqual(['start', 'response 200', 'data', 'end'])
         expect(peer.ledger).toEqual([`0/1 ${method} /bad`, `0/3 ${method} /bad`])
       })
-
-      it('a body made by a function is made again, and arrives complete', async () => {
-        const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
-        const harness = startHarness(peer, options)
-        let made = 0
-        const body = () => Readable.from([`body ${++made}`])
-        expect(await toOutcomes([ask(harness, 'POST /bad', { body })])).toEqual(['POST /bad'])
-        expect(peer.requests.map((stream) => stream.text)).toEqual(['body 1', 'body 2'])
-      })
-
-      it('a body that can be read only once fails its call as unprocessed', async () => {
-        const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
-        const harness = startHarness(peer, options)
-        const gone = ask(harness, 'POST /bad', { body: Readable.from(['only once']) })
-        expect(await toOutcomes([gone])).toEqual(['StreamError no code=7 attempts=1 stream=1'])
-        expect(peer.counts).toEqual({ 'POST /bad': 1 })
-      })
     })
   })
 

@@ -69,30 +69,6 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
       expect(peer.counts).toEqual({ 'GET /warm': 1, 'GET /0': 1, 'POST /1': 1, 'POST /patient': 1 })
     })
 
-    it.each([
-      ['of the request', {}, { headersTimeout: 5_000 }, 5_000],
-      ['of the client', { headersTimeout: 5_000 }, {}, 5_000],
-      [
-        'of the request, against queueTimeout of the client',
-        { queueTimeout: 9_000 },
-        { headersTimeout: 5_000 },
-        9_000,
-      ],
-      ['longer than queueTimeout’s default', {}, { headersTimeout: 400_000 }, 300_000],
-    ])('lowers its limit to 0: a shorter headersTimeout bounds the queue: %s', async (_what, ofClient, ofCall, at) => {
-      const clock = new FakeClock()
-      const peer = await startPeer(SERVE)
-      const harness = startHarness(peer, { ...options, ...ofClient, keepAliveTimeout: 0 }, clock)
-      await ask(harness, 'GET /warm').settled
-      await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, 0])
-      const late = ask(harness, 'GET /late', ofCall)
-      clock.advance(at - 1)
-      expect(late.errors).toEqual([])
-      clock.advance(101)
-      expect(late.error).toBeInstanceOf(errors.QueueTimeoutError)
-      expect(late.error).toMatchObject({ processed: 'no', attempts: 0, streamId: null })
-    })
-
     it('begins with a limit of 0: the call that was sent before is refused, and served when there is room', async () => {
       const clock = new FakeClock()
       const script: ConnectionScript = {

@@ -21,8 +21,6 @@ const SLACK = 100
 const PAUSE = 5_000
 /** The next one is replaced so long after the end of the one before. */
 const GAP = 100
-/** The peer has so long to close its side. */
-const LINGER = 1_000
 
 /** Holds what is long, and serves everything else. */
 const HOLD: ConnectionScript = { onComplete: (stream) => /^.long/.test(stream.path) || stream.respond() }
@@ -118,22 +116,6 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       expect(requestsOf(scene)).toEqual([5, 1])
     })
 
-    it('serves while its successor’s server allows no streams', async () => {
-      const scene = await start({ maxSessionAge: AGE }, [
-        SERVE,
-        { ...SERVE, settings: [[Setting.MAX_CONCURRENT_STREAMS, 0]] },
-      ])
-      await age(scene)
-      await scene.peer.waitFor(() => scene.peer.connections[1]?.hasSettings === true)
-      await scene.peer.connection(1).ping()
-      await serve(scene.harness)
-      expect(requestsOf(scene)).toEqual([3, 0])
-      await scene.peer.connection(1).settings([Setting.MAX_CONCURRENT_STREAMS, 10])
-      await until(scene, 'ready')
-      await serve(scene.harness)
-      expect(requestsOf(scene)).toEqual([3, 1])
-    })
-
     it('is from 90 to 100 % of the option', async () => {
       vi.restoreAllMocks()
       const ages: number[] = []
@@ -174,19 +156,6 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       expect(scene.peer.connections).toHaveLength(connections)
     })
 
-    it('lets an upload and its response finish', async () => {
-      const scene = await start({ maxSessionAge: AGE })
-      const body = new PassThrough()
-      body.write('first ')
-      const call = ask(scene.harness, 'POST /upload', { body })
-      await scene.peer.waitFor(() => scene.peer.connection(0).streams.at(-1)?.text === 'first ')
-      await age(scene)
-      await until(scene, 'draining', 'ready')
-      body.end('last')
-      expect(await toOutcomes([call])).toEqual(['POST /upload'])
-      expect(scene.peer.request('/upload').text).toBe('first last')
-    })
-
     it('hands waiting calls to the successor when it is full', async () => {
       const scene = await start({ maxSessionAge: AGE }, [
         { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]] },
@@ -199,40 +168,6 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       expect(await toOutcomes([waiting])).toEqual(['GET /waiting'])
       expect(requestsOf(scene)).toEqual([3, 1])
       expect(openOf(scene)).toBe(2)
-    })
-
-    it('resolves the name again', async () => {
-      let lookups = 0
-      const clock = new FakeClock()
-      const peer = await startPeer(SERVE)
-      const { port } = new URL(peer.origin)
-      const { Harness } = await import('../support/clients/engines.ts')
-      const harness = new Harness(
-        `http://name.test:${port}`,
-        {
-          ...PATIENT,
-          ...{ engine, maxSessionAge: AGE },
-          connect: {
-            lookup: (_name, options, callback) => {
-              lookups++
-              if (options.all === true) callback(null, [{ address: '127.0.0.1', family: 4 }])
-              else callback(null, '127.0.0.1', 4)
-            },
-          },
-        },
-        clock,
-      )
-      onTestFinished(() => harness.scheduler.destroy(null))
-      await serve(harness)
-      for (let sessions = 1; sessions < 4; sessions++) {
-        expect(lookups).toBe(sessions)
-        await age({ clock, peer, harness })
-        await heard(harness, [
-          'connect',
-          ...Array.from({ length: sessions }, () => ['connect', 'disconnect']).flat(),
-        ])
-        await serve(harness)
-      }
     })
   })
 
@@ -558,24 +493,6 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       await serve(scene.harness)
       expect(requestsOf(scene)).toEqual([7, 0, 1])
     })
-
-    it('goes on serving when the server says nothing on the new connection', async () => {
-      const scene = await start({ maxSessionAge: AGE, connectTimeout: 10_000 }, [
-        SERVE,
-        { settings: null },
-        SERVE,
-      ])
-      await age(scene)
-      await scene.peer.waitFor(() => scene.peer.connections.length === 2)
-      await until(scene, 'ready', 'ready')
-      await serve(scene.harness, 'POST /next')
-      scene.clock.advance(10_000)
-      await until(scene, 'ready')
-      await serve(scene.harness, 'POST /next')
-      expect(requestsOf(scene)).toEqual([4, 0])
-      scene.clock.advance(1_000)
-      await scene.peer.waitFor(() => scene.peer.connections.length === 3)
-    })
   })
 
   describe('when its server ends it meanwhile', () => {
@@ -728,14 +645,6 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
       scene.peer.request('/long').respond()
       expect(await toOutcomes([long as Recorder])).toEqual(['POST /long'])
     })
-
-    it('a peer that doesn’t close its side is left after the linger time', async () => {
-      const scene = await start({ maxSessionAge: AGE }, [{ ...HOLD, staysHalfOpen: true }, HOLD])
-      await age(scene)
-      await until(scene, 'draining', 'ready')
-      scene.clock.advance(LINGER)
-      await until(scene, 'ready')
-    })
   })
 
   describe('and a number of requests', () => {
@@ -789,14 +698,6 @@ describe.each(ENGINES)('a session that has an age, on engine %s', (engine) => {
         scene.clock.advance(10)
       }
       expect(Math.max(...requestsOf(scene))).toBeLessThanOrEqual(4)
-    })
-
-    it('is any number without the option', async () => {
-      const scene = await start()
-      for (let i = 0; i < 50; i++) await serve(scene.harness)
-      scene.clock.advance(100 * AGE)
-      await serve(scene.harness)
-      expect(requestsOf(scene)).toEqual([52])
     })
   })
 

@@ -167,16 +167,6 @@ describe.each(
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('is retired also without a further upload', async () => {
-    const scene = await start()
-    await leak(scene, WINDOW)
-    await pass(scene, PATIENCE + LOOK)
-    await expect
-      .poll(() => scene.harness.scheduler.toSessionEnds().shut + statesOf(scene).length)
-      .toBeGreaterThan(0)
-    expect(statesOf(scene)).not.toContain('ready')
-  })
-
   it('serves calls without a body meanwhile, ahead of uploads that wait', async () => {
     const scene = await start()
     const { peer, harness } = scene
@@ -302,26 +292,6 @@ describe.each(
     await kept.settled
     expect(peer.ledger.slice(-1)).toEqual(['1/1 POST /up/kept'])
     expect(harness.scheduler.waiting()).toBe(0)
-  })
-
-  it('holds no upload back when its client is destroyed', async () => {
-    const scene = await start()
-    await leak(scene, WINDOW)
-    const upload = ask(scene.harness, 'POST /up', { body: LARGE })
-    void scene.harness.scheduler.destroy(null)
-    await upload.settled
-    expect(upload.error.name).toBe('ClientDestroyedError')
-  })
-
-  it('is kept while half of the window is left', async () => {
-    const scene = await start()
-    await leak(scene, 20_000, 15_000)
-    const upload = ask(scene.harness, 'POST /up', { body: LARGE })
-    await upload.settled
-    await pass(scene, 10 * PATIENCE)
-    expect(toOutcome(upload)).toBe('POST /up')
-    expect(statesOf(scene)).toEqual(['ready'])
-    expect(scene.peer.connections).toHaveLength(1)
   })
 
   it('is kept while a stream is open that has used the window, however slowly the server reads', async () => {

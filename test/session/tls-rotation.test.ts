@@ -1,4 +1,4 @@
-/** Certificates that change while a client lives: its own, and that of its server. */
+/** TLS sessions and certificates, which may change while a client lives: its own, and that of its server. */
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -22,6 +22,7 @@ const VERSIONS = ['TLSv1.3', 'TLSv1.2'] as const
 
 interface Handshake {
   readonly isResumed: boolean
+  readonly isAuthorized: boolean
   readonly peer: unknown
   readonly socket: TLSSocket
 }
@@ -41,7 +42,7 @@ async function startTls(options: SecureServerOptions, port = 0) {
   const server = createSecureServer(options)
   server.on('secureConnection', (socket: TLSSocket) => {
     const peer = socket.getPeerCertificate().subject?.CN
-    handshakes.push({ isResumed: socket.isSessionReused(), peer, socket })
+    handshakes.push({ isResumed: socket.isSessionReused(), isAuthorized: socket.authorized, peer, socket })
   })
   server.on('tlsClientError', () => {})
   server.on('sessionError', () => {})
@@ -84,6 +85,74 @@ describe.each(ENGINES)('with engine %s', (engine) => {
     handshakes.at(-1)?.socket.destroy()
     await gone
   }
+
+  describe('a TLS session', () => {
+    it('that the caller gives is used', async () => {
+      const { private: key, cert: ca } = await toCertificate()
+      const { origin, handshakes } = await startTls({ key, cert: ca, maxVersion: 'TLSv1.2' })
+      // A ticket that no server knows: a full handshake follows.
+      const client = toClient(origin, { connect: { ca, session: Buffer.alloc(0) } })
+      await ask(client)
+      await cut(client, handshakes)
+      await ask(client)
+      expect(handshakes.map(({ isResumed }) => isResumed)).toEqual([false, false])
+    })
+
+    it('is forgotten when a connection fails, so that no later one fails by it', async () => {
+      const { private: key, cert: ca } = await toCertificate()
+      const { origin, handshakes } = await startTls({ key, cert: ca })
+      let isBroken = false
+      const client = toClient(origin, {
+        connect: {
+          ca,
+          checkServerIdentity: () => undefined,
+          lookup: (_hostname, _options, callback) => {
+            if (isBroken) callback(new Error('no such host'), [])
+            else callback(null, [{ address: '127.0.0.1', family: 4 }])
+          },
+        },
+      })
+      await ask(client)
+      await cut(client, handshakes)
+      isBroken = true
+      await expect(client.request(GET)).rejects.toThrow('no such host')
+      isBroken = false
+      await ask(client)
+      expect(handshakes.map(({ isResumed }) => isResumed)).toEqual([false, false])
+    })
+  })
+
+  it('a client certificate is presented on each connection, also on a resumed one; an agent without it is another identity', async () => {
+    const { private: key, cert } = await toCertificate()
+    const { origin, handshakes } = await startTls({
+      ...{ key, cert, ca: cert },
+      ...{ requestCert: true, rejectUnauthorized: false },
+    })
+    const withCertificate = destroyWithTest(new Agent({ engine, connect: { ca: cert, cert, key } }))
+    const without = destroyWithTest(new Agent({ engine, connect: { ca: cert } }))
+    for (const agent of [withCertificate, without, withCertificate]) {
+      const gone = once(agent, 'disconnect')
+      const { body } = await agent.request({ ...GET, origin })
+      await body.dump()
+      handshakes.at(-1)?.socket.destroy()
+      await gone
+    }
+    expect(handshakes.map(({ peer }) => peer)).toEqual(['localhost', undefined, 'localhost'])
+    expect(handshakes.map(({ isAuthorized }) => isAuthorized)).toEqual([true, false, true])
+    expect(handshakes.map(({ isResumed }) => isResumed)).toEqual([false, false, true])
+  })
+
+  it('an address that fails at once, by a lookup that calls back at once › fails the request, and not the process', async () => {
+    const client = toClient('https://localhost:1', {
+      connect: {
+        // No TCP connection can be made to a broadcast address.
+        lookup: (_hostname, _options, callback) => {
+          callback(null, [{ address: '255.255.255.255', family: 4 }])
+        },
+      },
+    })
+    await expect(client.request(GET)).rejects.toThrow('255.255.255.255')
+  })
 
   describe.each(VERSIONS)('a client certificate that is replaced, over %s', (version) => {
     const common = { minVersion: version, maxVersion: version } as const
@@ -170,13 +239,6 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       const error = await ask(toClient(origin, { connect: { secureContext } })).catch((thrown) => thrown)
       expect(error).toBeInstanceOf(errors.ConnectError)
       expect(error).toMatchObject({ processed: 'no', message: expect.stringContaining(message) })
-    })
-
-    it('that returns undefined › leaves it to the other options', async () => {
-      const { private: key, cert: ca } = await toCertificate()
-      const { origin } = await startTls({ key, cert: ca })
-      const secureContext = () => undefined
-      expect(await ask(toClient(origin, { connect: { ca, secureContext } }))).toBe('undefined')
     })
   })
 

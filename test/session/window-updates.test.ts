@@ -4,7 +4,6 @@ import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { Frame } from '../../src/testing/frames.ts'
 import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/clients/engines.ts'
-import { PausingRecorder } from '../support/clients/recorder.ts'
 import { ask, PATIENT, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
 const FRAME = 16_000
@@ -81,43 +80,7 @@ describe.each(ENGINES)('a server that resumes only on WINDOW_UPDATE, on engine %
   })
 })
 
-// Of node:http2 see the table of docs/engines.md: there is no way to have it send a WINDOW_UPDATE.
-describe('a server that resumes only on WINDOW_UPDATE, on engine wire', () => {
-  it('when a reader resumes after the windows have grown › sends all of it', async () => {
-    const peer = await startPeer(new StubbornScript())
-    const harness = startHarness(peer, { ...PATIENT, engine: 'wire' })
-    const paused = harness.dispatch({ path: '/paused' }, new PausingRecorder())
-    const call = ask(harness, 'GET /')
-    await call.settled
-    paused.controller?.resume()
-    await paused.settled
-    expect(Buffer.concat(paused.chunks)).toHaveLength(BODY)
-  })
-})
-
 describe('a server that acknowledges a larger stream window, and gives it only to later streams', () => {
-  it('on engine wire › sends all of a response that is open, and of the next one', async () => {
-    const peer = await startPeer(new StubbornScript(false))
-    const harness = startHarness(peer, { ...PATIENT, engine: 'wire', connections: 1 })
-    for (const path of ['/open', '/next']) {
-      const call = ask(harness, `GET ${path}`)
-      await call.settled
-      expect(call.events.at(-1)).toBe('end')
-      expect(Buffer.concat(call.chunks)).toHaveLength(BODY)
-    }
-    expect(peer.connection(0).of(Type.SETTINGS).length).toBeGreaterThan(1)
-  })
-
-  it('on engine wire › sends the rest when a reader goes on that was paused meanwhile', async () => {
-    const peer = await startPeer(new StubbornScript(false))
-    const harness = startHarness(peer, { ...PATIENT, engine: 'wire', connections: 1 })
-    const paused = harness.dispatch({ path: '/paused' }, new PausingRecorder())
-    await ask(harness, 'GET /').settled
-    paused.controller?.resume()
-    await paused.settled
-    expect(Buffer.concat(paused.chunks)).toHaveLength(BODY)
-  })
-
   // nghttp2 sends WINDOW_UPDATE when half of the larger window was read.
   it('on engine node › stops, and the call ends by bodyTimeout; with a window of the caller’s it sends all', async () => {
     const peer = await startPeer(Array.from({ length: 2 }, () => new StubbornScript(false)))

@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { ClientDestroyedError } from '../../src/errors/errors.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'
 import { Recorder } from '../support/clients/recorder.ts'
-import { CANCEL, NO_ERROR, REFUSED_STREAM } from '../support/peers/error-codes.ts'
+import { CANCEL, NO_ERROR } from '../support/peers/error-codes.ts'
 import { heard, startHarness, startPeer, toOutcomes } from '../support/peers/peer-rig.ts'
 
 const GET = { method: 'GET', path: '/' } as const
@@ -59,28 +58,6 @@ describe('a response on engine wire that is complete before the upload', () => {
     expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
   })
 
-  it('completes the call when RST_STREAM(NO_ERROR) follows at once, and sends no frame in return', async () => {
-    const { call, source, stream, connection, quiet } = await startUpload()
-    const { id } = stream
-    connection.write(
-      frames.response(id),
-      frames.data(id, 'early', Flag.END_STREAM),
-      frames.reset(id, NO_ERROR),
-    )
-    expect(await toOutcomes([call])).toEqual(['early'])
-    await quiet()
-    expect(source.destroyed).toBe(true)
-    expect(stream.isComplete).toBe(false)
-  })
-
-  it('fails the call when RST_STREAM(NO_ERROR) comes before its end', async () => {
-    const { call, source, stream, connection } = await startUpload()
-    const { id } = stream
-    connection.write(frames.response(id), frames.data(id, 'early'), frames.reset(id, NO_ERROR))
-    expect(await toOutcomes([call])).toEqual(['StreamError yes code=0 attempts=1 stream=3'])
-    expect(source.destroyed).toBe(true)
-  })
-
   it('reports no error of a source that ends along with the reset', async () => {
     const { call, source, stream, quiet, harness } = await startUpload()
     source.push('two')
@@ -90,25 +67,6 @@ describe('a response on engine wire that is complete before the upload', () => {
     await quiet()
     expect(call.events).toEqual(['start', 'error'])
     expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
-  })
-
-  it('is not sent again when it was refused, as its source was read', async () => {
-    const { call, stream, source } = await startUpload()
-    stream.reset(REFUSED_STREAM)
-    expect(await toOutcomes([call])).toEqual(['StreamError no code=7 attempts=1 stream=3'])
-    expect(source.destroyed).toBe(true)
-  })
-
-  it('leaves the session open for its siblings', async () => {
-    const { call, stream, harness, peer } = await startUpload()
-    stream.head(200)
-    stream.end('early')
-    await call.settled
-    const sibling = harness.dispatch({ ...GET, path: '/sibling' })
-    await peer.waitFor(() => peer.requests.length === 3)
-    peer.request('/sibling').respond()
-    expect(await toOutcomes([sibling])).toEqual(['GET /sibling'])
-    expect(peer.connections).toHaveLength(1)
   })
 })
 
@@ -185,21 +143,6 @@ describe('an unread response on engine wire', () => {
       expect(call.errors).toEqual([])
     }
 
-    it('waits for its reader, and is delivered once', async () => {
-      const { call, quiet } = await startWhole()
-      call.controller?.resume()
-      await expectWhole(call)
-      await quiet()
-      expect(call.events.filter((event) => event === 'end')).toEqual(['end'])
-    })
-
-    it('is delivered when the connection is lost', async () => {
-      const { call, connection, harness } = await startWhole()
-      connection.break()
-      await expectWhole(call)
-      await heard(harness, ['connect', 'disconnect'])
-    })
-
     it('is delivered when the peer sends GOAWAY and closes its side', async () => {
       const { call, connection, harness } = await startWhole()
       connection.goAway({ lastStreamId: 0, code: NO_ERROR })
@@ -215,14 +158,6 @@ describe('an unread response on engine wire', () => {
       expect(call.events).toEqual(['start', 'response 200'])
       call.controller?.resume()
       await expectWhole(call)
-    })
-
-    it('is not delivered after destroy(): the call fails with that error', async () => {
-      const { call, harness } = await startWhole()
-      await harness.scheduler.destroy(null)
-      await call.settled
-      expect(call.events).toEqual(['start', 'response 200', 'error'])
-      expect(call.error).toBeInstanceOf(ClientDestroyedError)
     })
 
     it('is not delivered after abort(), and no RST_STREAM is sent: the stream is closed', async () => {
@@ -243,33 +178,6 @@ describe('an unread response on engine wire', () => {
       await scene.quiet()
       return scene
     }
-
-    it('continues after a GOAWAY, also with an error code', async () => {
-      const { call, stream, connection, quiet } = await startPart()
-      connection.goAway({ lastStreamId: stream.id, code: 2 })
-      await quiet()
-      stream.end('two')
-      await quiet()
-      expect(call.events).toEqual(['start', 'response 200'])
-      call.controller?.resume()
-      expect(await toOutcomes([call])).toEqual(['one two'])
-    })
-
-    it('continues after pause() in the callback of a piece', async () => {
-      const { call, stream } = await startPart()
-      let isPaused = false
-      call.onResponseData = (controller, chunk) => {
-        call.chunks.push(chunk)
-        if (isPaused) return
-        isPaused = true
-        controller.pause()
-        queueMicrotask(() => controller.resume())
-      }
-      stream.data('two ')
-      stream.end('three')
-      call.controller?.resume()
-      expect(await toOutcomes([call])).toEqual(['one two three'])
-    })
 
     it('is cancelled by a handler that throws on a held piece', async () => {
       const { call, stream, peer, harness } = await startPart()

@@ -67,19 +67,6 @@ describe.each(ENGINES)('a request with a priority, on engine %s,', (engine) => {
     expect(toFields(peer.connection(0))).toEqual([['u=5;x']])
   })
 
-  it('that is none is refused by name, and others are not', async () => {
-    const peer = await startPeer(SERVE)
-    const client = startClient(peer.origin, engine)
-    const recorder = new Recorder()
-    client.dispatch({ path: '/bad', method: 'GET', priority: { urgency: 8 } }, recorder)
-    await recorder.settled
-    expect(recorder.error).toBeInstanceOf(errors.InvalidArgumentError)
-    expect(recorder.error.message).toContain('priority.urgency: got 8, expected ')
-    const { body } = await client.request({ path: '/good', method: 'GET' })
-    expect(await body.text()).toBe('GET /good')
-    expect(peer.ledger).toEqual(['0/1 GET /good'])
-  })
-
   describe('when it is changed', () => {
     it.each<[RequestPriority, string[]]>([
       [{ urgency: 0, incremental: true }, ['u=0, i']],

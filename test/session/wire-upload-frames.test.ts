@@ -7,8 +7,6 @@ import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peers/peer-rig.ts'
 
-const MIB = 1_024 * 1_024
-const FRAME = 16_384
 const LARGEST_WINDOW = 2 ** 31 - 1
 const DEFAULT_WINDOW = 65_535
 
@@ -46,18 +44,6 @@ const EMPTY: Record<string, () => DispatchOptions['body']> = {
   Readable: () => Readable.from([]),
   generator: async function* () {},
 }
-
-describe('a large upload on engine wire', () => {
-  it('is sent in frames of the largest size, without small ones between them', async () => {
-    const { peer, harness } = await start('wire')
-    await ask(harness, 'POST /upload', { body: Buffer.alloc(MIB) }).settled
-    const sizes = peer
-      .connection(0)
-      .of(Type.DATA, peer.request('/upload').id)
-      .map(({ payload }) => payload.length)
-    expect(sizes).toEqual(Array.from({ length: MIB / FRAME }, () => FRAME))
-  })
-})
 
 /** A Readable that has come to its end already, as that of a `pipeline()` without a body has. */
 function toEnded(): Readable {

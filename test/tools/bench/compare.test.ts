@@ -177,19 +177,4 @@ describe('a comparison', () => {
     const { code, left } = await end()
     expect([code, left]).toEqual([1, []])
   })
-
-  it.each([
-    { args: ['HEAD', 'no-such-revision'], message: 'no such revision: no-such-revision' },
-    { args: ['HEAD', '--', '--all'], message: 'no such revision: --all' },
-    { args: ['HEAD'], message: 'two revisions are needed' },
-    { args: ['HEAD', '.', 'HEAD'], message: 'two revisions are needed' },
-    { args: ['HEAD', '.', '--scenario', 'nothing'], message: '--scenario: no nothing; there are: get-1k' },
-    { args: ['HEAD', '.', '--engine', 'steam'], message: '--engine must be node or wire' },
-    { args: ['HEAD', '.', '--rounds', '0'], message: '--rounds must be a whole number from 1 up' },
-    { args: ['HEAD', '.', '--apis', 'connect'], message: '--apis: none of the scenarios has them' },
-  ])('of $args is refused with words', async ({ args, message }) => {
-    const { code, stderr, stdout, left } = await (await start(...args)).end()
-    expect(stderr).toContain(message)
-    expect([code, stdout, left]).toEqual([2, '', []])
-  })
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -118,19 +118,5 @@ describe('a run of the scenarios with JSON', () => {
       'fetch-h2 fetch',
     ])
     expect(stdout).toContain(`${scenario}: ${said} in flight, one connection, h2c`)
-  })
-
-  it.each([
-    { what: 'text of the right length', response: "'a'.repeat(1024)", message: /is not valid JSON/ },
-    { what: 'JSON of another size', response: `'{"bytes":1000}'`, message: /1000 bytes instead of 1024/ },
-  ])('fails when a client gets $what', async ({ response, message }) => {
-    const outfile = join(folder, 'broken.mjs')
-    const dispatcher = 'export class Agent {}\nexport class Client {}\n'
-    await writeFile(outfile, `${dispatcher}export const fetch = async () => new Response(${response})\n`)
-    const args = ['--scenario', 'get-1k-json', '--clients', 'dodici', '--dodici', outfile]
-    const { code, stderr } = await bench(...args)
-    expect(code).toBe(1)
-    expect(stderr).toContain('get-1k-json, dodici fetch: ended with exit code 1')
-    expect(stderr).toMatch(message)
   })
 })

@@ -145,6 +145,20 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(heard).toEqual([mine])
     })
 
+    it('ends the tunnel of an Agent, and both settle', async () => {
+      const { server } = await startHolding()
+      const agent = toAgent()
+      const { socket } = await agent.connect({ ...TARGET, origin: server.origin })
+      const { closed } = watch(socket)
+      const closing = agent.close()
+      // By now its client is at the same point.
+      await setImmediate()
+      expect(socket.destroyed).toBe(false)
+      await agent.destroy()
+      await closing
+      await closed
+    })
+
     it('by an Agent ends the tunnel of a client that it has dropped, too', async () => {
       const { server } = await startHolding()
       const agent = toAgent()
@@ -161,6 +175,42 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await agent.destroy()
       expect(socket.destroyed).toBe(true)
       await closed
+    })
+  })
+
+  describe('a web stream that its owner locks while the call is queued', () => {
+    async function startQueued() {
+      const server = await startServer((stream) => stream.respond({ ':status': 200 }))
+      const client = toClient(server.origin, { maxConcurrentStreams: 1 })
+      const { body: first } = await client.request(GET)
+      first.on('error', () => {})
+      const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(10)) })
+      const locked = new Recorder()
+      const others = [new Recorder(), new Recorder()]
+      client.dispatch({ ...POST, body }, locked)
+      for (const other of others) client.dispatch(GET, other)
+      body.getReader()
+      return { client, locked, others }
+    }
+
+    it('lets abort() end the call, and the others continue to wait', async () => {
+      const { client, locked, others } = await startQueued()
+      const mine = new Error('mine')
+      locked.controller?.abort(mine)
+      await locked.settled
+      expect(locked.error).toBe(mine)
+      expect(client.stats).toMatchObject({ pending: 2, running: 1 })
+      for (const { errors: heard } of others) expect(heard).toEqual([])
+    })
+
+    it('lets destroy() end every call, and settle', async () => {
+      const { client, locked, others } = await startQueued()
+      await client.destroy()
+      for (const { events, error } of [locked, ...others]) {
+        expect(events).toEqual(['start', 'error'])
+        expect(error).toBeInstanceOf(errors.ClientDestroyedError)
+      }
+      expect(client.stats).toMatchObject({ pending: 0, running: 0 })
     })
   })
 

@@ -53,8 +53,8 @@ export async function stop(child) {
   await exited
 }
 
-/** The ids of all that run but one. @param {ChildProcess} child */
-export const toOthers = (child) => [...running].filter((other) => other !== child).map(({ pid }) => pid)
+/** The ids of all that run. */
+export const toPids = () => [...running].map(({ pid }) => pid)
 
 /**
  * Waits for the end of a child that `keep()` has: its standard output. A failure or a timeout is an error with what it wrote.

@@ -3,20 +3,11 @@ import { pathToFileURL } from 'node:url'
 import { ENGINES, readOptions, runMain } from './options.mjs'
 import { makeRandom } from './random.mjs'
 import { runChaos } from './soak/chaos/run.mjs'
-import { Fleet, load, SharedSignals } from './soak/load.mjs'
-import { startPeers } from './soak/peers.mjs'
+import { startChild, startWatchdog } from './soak/children.mjs'
+import { play } from './soak/load.mjs'
 import { runScene, sceneNames } from './soak/scenes/run.mjs'
 import { hasGo, hasNghttpd, startGrpc, startNghttpd } from './soak/servers.mjs'
-import {
-  collect,
-  conclude,
-  guard,
-  judgeMemory,
-  judgeRest,
-  report,
-  toProcessState,
-  watchProcess,
-} from './soak/verdict.mjs'
+import { conclude, report, watchProcess } from './soak/verdict.mjs'
 import { Watch } from './soak/watch.mjs'
 
 /** The share of the calls that may wait for a response that never comes. The servers cause about one in a hundred. */
@@ -71,7 +62,7 @@ function toSetting() {
   const milliseconds = number('seconds', number('minutes', 1) * 60) * 1_000
   const enough = Math.ceil(Math.max(900, (requests * ENOUGH) / 1_000, (2 * milliseconds) / 1_000))
   const dodici = options.text('dodici')
-  const within = options.count('within', null, 0)
+  const within = options.count('within', undefined, 0)
   const common = {
     seed: number('seed', Date.now() % 2 ** 31),
     timeLimit: number('time-limit', enough) * 1_000,
@@ -88,10 +79,10 @@ function toSetting() {
         : {
             ...common,
             scene,
-            requests: options.count('requests', null, 0),
-            atATime: options.count('at-a-time', null, 0),
+            requests: options.count('requests', undefined, 0),
+            atATime: options.count('at-a-time', undefined, 0),
             kills: number('kills', 6),
-            within: within === null ? null : within * 1_000,
+            within: within === undefined ? undefined : within * 1_000,
           },
     requests,
     warmup: number('warmup', 10_000),
@@ -107,84 +98,62 @@ function toSetting() {
 /** @typedef {ReturnType<typeof toSetting>} Setting */
 
 /**
- * @param {Engine} engine @param {Setting} options @param {Watch} watch
- * @param {{ peers: import('./soak/peers.mjs').Peer[], targets: import('./soak/load.mjs').Target[] }} servers
- */
-async function soak(
-  engine,
-  { requests, warmup, atATime, seed, timeLimit, module },
-  watch,
-  { peers, targets },
-) {
-  const random = makeRandom(seed)
-  const dodici = await import(module)
-  const shared = new SharedSignals()
-  const fleet = new Fleet(dodici, targets, engine, makeRandom(random.fork()), watch)
-  const before = toProcessState()
-  const common = { fleet, watch, shared, random, atATime }
-
-  const stopGuard = guard(watch, peers, timeLimit, () => {
-    report(watch, [])
-    conclude(watch)
-    process.exit(1)
-  })
-  await load({ ...common, requests: warmup, firstNumber: 0 })
-  await fleet.finish()
-  const baseline = await collect()
-  const begun = performance.now()
-  await load({ ...common, requests, firstNumber: warmup })
-  const seconds = (performance.now() - begun) / 1_000
-  await fleet.finish()
-  stopGuard()
-  const left = await collect()
-
-  report(watch, await Promise.all(peers.map((peer) => peer.tally())))
-  const settled = Object.values(watch.outcomes).reduce((sum, count) => sum + count, 0)
-  console.log(
-    `${settled} calls by ${fleet.made} dispatchers; the last ${requests} in ${seconds.toFixed(0)} s`,
-  )
-  if (watch.heldBack > MAX_HELD_BACK * settled) {
-    watch.violate(`${watch.heldBack} of ${settled} calls have waited in vain: something stands still`)
-  }
-  if (settled !== requests + warmup) watch.violate(`${settled} calls have settled, of ${requests + warmup}`)
-  judgeMemory(watch, baseline, left)
-  judgeRest(watch, shared, before)
-}
-
-/**
  * With servers of its own, so that failures of one engine don't affect another.
  *
- * @param {Engine} engine @param {Setting} options
+ * @param {Engine} engine @param {Setting} setting
  */
-async function run(engine, options) {
-  const { seed, hasReal, hasGrpc } = options
+async function run(engine, setting) {
+  const { seed, hasReal, hasGrpc, warmup, requests } = setting
   const others = [...(hasReal ? ['nghttpd'] : []), ...(hasGrpc ? [hasGo ? 'grpc-go' : 'grpc-js'] : [])]
   console.log([`Engine ${engine}, seed ${seed}, Node ${process.versions.node}`, ...others].join(', with '))
   const watch = new Watch()
   const unwatch = watchProcess(watch)
   const seeds = makeRandom(seed + 1)
-  const peers = await startPeers([seeds.fork(), seeds.fork()])
+  const peers = await Promise.all(
+    [seeds.fork(), seeds.fork()].map((seed) => startChild('soak/peer.mjs', { seed })),
+  )
   const real = hasReal ? await startNghttpd() : null
   const grpc = hasGrpc ? await startGrpc() : null
   /** @type {import('./soak/load.mjs').Target[]} */
-  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
+  const targets = peers.map(({ listening }) => ({ url: `http://127.0.0.1:${listening}`, isReal: false }))
   if (real !== null) targets.push({ url: real.origin, isReal: true, name: 'nghttpd' })
   if (grpc !== null) targets.push({ url: grpc.origin, isReal: true, speaksGrpc: true, retiresAtOnce: !hasGo })
-  try {
-    await soak(engine, options, watch, { peers, targets })
-  } finally {
-    await Promise.all([...peers.map((peer) => peer.stop()), real?.stop(), grpc?.stop()])
+  /** @type {import('./soak/peer.mjs').PeerTally[]} */
+  let tallies = []
+  const counts = [warmup, requests]
+  const parts = counts.map((count) => (/** @type {number} */ started) => started >= count)
+  const end = async () => {
+    tallies = await Promise.all(peers.map(({ child }) => child.ask('tally')))
   }
+  try {
+    await play({
+      engine,
+      setting,
+      watch,
+      targets,
+      parts,
+      end,
+      report: (told) => report(watch, told, tallies),
+    })
+  } finally {
+    await Promise.all([...peers.map(({ child }) => child.stop()), real?.stop(), grpc?.stop()])
+  }
+  const { settled, heldBack } = watch
+  if (heldBack > MAX_HELD_BACK * settled)
+    watch.violate(`${heldBack} of ${settled} calls have waited in vain: something stands still`)
+  if (settled !== requests + warmup) watch.violate(`${settled} calls have settled, of ${requests + warmup}`)
   unwatch()
   conclude(watch)
 }
 
 await runMain(async () => {
   const setting = toSetting()
+  const stopWatchdog = startWatchdog()
   for (const engine of setting.engines) {
     if (setting.scene !== null) await runScene(engine, setting.scene)
     else await (setting.isChaos ? runChaos : run)(engine, setting)
   }
+  await stopWatchdog()
   // It doesn't keep the process alive: it only tells of what does.
   setTimeout(() => {
     console.log(`WRONG: the process doesn't end by itself: ${process.getActiveResourcesInfo().join(', ')}`)

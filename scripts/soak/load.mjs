@@ -8,6 +8,7 @@
 import { EventEmitter, getEventListeners, setMaxListeners } from 'node:events'
 import { makeRandom } from '../random.mjs'
 import { GRPC_WEIGHTS, grpcKinds, kinds, WEIGHTS } from './calls.mjs'
+import { collect, guard, judgeMemory, judgeRest, toProcessState } from './verdict.mjs'
 import { Expected, toInterceptor } from './watch.mjs'
 
 /**
@@ -231,25 +232,13 @@ const ALL_KINDS = { ...kinds, ...grpcKinds }
 
 /**
  * @param {object} options @param {Fleet} options.fleet
- * @param {Watch} options.watch @param {SharedSignals} options.shared
- * @param {Random} options.random @param {number} options.requests Infinity: until `isOver()`
- * @param {() => boolean} [options.isOver] @param {number} options.atATime
+ * @param {Watch} options.watch @param {SharedSignals} options.shared @param {Random} options.random
+ * @param {(started: number) => boolean} options.isOver whether so many calls are enough @param {number} options.atATime
  * @param {number} options.firstNumber makes tags unique over several loads
  * @param {typeof kinds} [options.moreKinds] that the targets' own weights name
  * @returns {Promise<number>} how many calls there were
  */
-export async function load(options) {
-  const {
-    fleet,
-    watch,
-    shared,
-    random,
-    requests,
-    isOver = () => false,
-    atATime,
-    firstNumber,
-    moreKinds,
-  } = options
+async function load({ fleet, watch, shared, random, isOver, atATime, firstNumber, moreKinds }) {
   const all = { ...ALL_KINDS, ...moreKinds }
   let started = 0
 
@@ -308,9 +297,64 @@ export async function load(options) {
   /** @param {number} seed */
   async function work(seed) {
     const own = makeRandom(seed)
-    while (started < requests && !isOver()) await call(own, firstNumber + started++)
+    while (!isOver(started)) await call(own, firstNumber + started++)
   }
 
   await Promise.all(Array.from({ length: atATime }, () => work(random.fork())))
   return started
+}
+
+/**
+ * @typedef {object} Told
+ * @property {number} dispatchers
+ * @property {number} calls of the second part
+ * @property {number} seconds of the second part
+ */
+
+/**
+ * Plays a load in two parts, until all is warm and between two looks at the memory. At the end nothing may be left.
+ *
+ * @param {object} options
+ * @param {'node' | 'wire'} options.engine
+ * @param {{ seed: number, timeLimit: number, module: string, atATime: number }} options.setting
+ * @param {Watch} options.watch @param {Target[]} options.targets
+ * @param {((started: number) => boolean)[]} options.parts when each is over
+ * @param {typeof kinds} [options.moreKinds]
+ * @param {() => Promise<void>} [options.begin] before all calls
+ * @param {() => () => void} [options.measure] while the second part is played; ends with it
+ * @param {() => Promise<void>} [options.end] after all calls
+ * @param {(told: Told) => void} options.report @param {() => void} [options.abandon] before the process gives up, with a report
+ */
+export async function play(options) {
+  const { engine, setting, watch, targets, parts, moreKinds, report } = options
+  const random = makeRandom(setting.seed)
+  const shared = new SharedSignals()
+  const dodici = await import(setting.module)
+  const fleet = new Fleet(dodici, targets, engine, makeRandom(random.fork()), watch)
+  const before = toProcessState()
+  const told = { dispatchers: 0, calls: 0, seconds: 0 }
+  const tell = () => report({ ...told, dispatchers: fleet.made })
+  await options.begin?.()
+  const stopGuard = guard(watch, setting.timeLimit, () => {
+    tell()
+    options.abandon?.()
+  })
+  const common = { fleet, watch, shared, random, atATime: setting.atATime, moreKinds }
+  const firstNumber = await load({ ...common, isOver: parts[0], firstNumber: 0 })
+  await fleet.finish()
+  const baseline = await collect()
+  const stopMeasuring = options.measure?.()
+  const begun = performance.now()
+  told.calls = await load({ ...common, isOver: parts[1], firstNumber })
+  told.seconds = (performance.now() - begun) / 1_000
+  stopMeasuring?.()
+  await fleet.finish()
+  const left = await collect()
+  await options.end?.()
+  stopGuard()
+  tell()
+  judgeMemory(watch, baseline, left)
+  // What their ends leave to later turns comes first.
+  await collect()
+  judgeRest(watch, shared, before)
 }

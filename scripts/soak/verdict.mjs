@@ -69,40 +69,41 @@ export function toLines(counts) {
 }
 
 /**
- * Checks the calls from time to time, and gives up if none makes progress.
+ * Checks the calls each second, and ends the process if none settles any more.
  *
- * @param {import('./watch.mjs').Watch} watch @param {{ sayAlive(): void }[]} peers
- * @param {number} timeLimit in milliseconds @param {() => void} onHopeless
+ * @param {import('./watch.mjs').Watch} watch @param {number} timeLimit in milliseconds
+ * @param {() => void} report says what has happened until then @param {number} [lost] milliseconds after which a call counts as lost
  */
-export function guard(watch, peers, timeLimit, onHopeless) {
+export function guard(watch, timeLimit, report, lost) {
   const begun = performance.now()
   let last = { settled: -1, at: begun }
   let told = 0
   const timer = setInterval(() => {
     const now = performance.now()
-    for (const peer of peers) peer.sayAlive()
-    watch.findLost()
+    watch.findLost(lost)
     if (watch.settled !== last.settled) last = { settled: watch.settled, at: now }
     if (watch.settled - told >= 50_000) {
       told = watch.settled
       const { heapUsed, rss } = process.memoryUsage()
-      const megabytes = [heapUsed, rss].map((bytes) => (bytes / MEGABYTE).toFixed(0))
+      const [heap, all] = [heapUsed, rss].map((bytes) => (bytes / MEGABYTE).toFixed(0))
       const seconds = ((now - begun) / 1_000).toFixed(0)
-      process.stderr.write(
-        `${told} settled after ${seconds} s; heap ${megabytes[0]} MB, RSS ${megabytes[1]} MB\n`,
-      )
+      process.stderr.write(`${told} settled after ${seconds} s; heap ${heap} MB, RSS ${all} MB\n`)
     }
     if (now - last.at < STANDSTILL && now - begun < timeLimit) return
-    const isLate = now - begun >= timeLimit
-    watch.violate(isLate ? 'it takes too long' : 'nothing settles any more')
+    watch.violate(now - begun >= timeLimit ? 'it takes too long' : 'nothing settles any more')
     for (const { what } of [...watch.open.values()].slice(0, 10)) watch.violate(`still open: ${what}`)
-    onHopeless()
+    report()
+    conclude(watch)
+    process.exit(1)
   }, 1_000)
   return () => clearInterval(timer)
 }
 
-/** @param {import('./watch.mjs').Watch} watch @param {import('./peers.mjs').PeerTally[]} tallies */
-export function report(watch, tallies) {
+/**
+ * @param {import('./watch.mjs').Watch} watch @param {import('./peer.mjs').PeerTally[]} tallies
+ * @param {import('./load.mjs').Told} told
+ */
+export function report(watch, told, tallies = []) {
   console.log(`Calls by outcome:\n${toLines(watch.outcomes)}`)
   console.log(`Failures:\n${toLines(watch.errors)}`)
   for (const { faults, connections, streams, posts, violations } of tallies) {
@@ -114,6 +115,10 @@ export function report(watch, tallies) {
   console.log(`Lost, unprocessed and replayable: ${watch.needless}`)
   console.log(`Lost, unprocessed and not to be had again, of gRPC: ${watch.lostOnce}`)
   console.log(`Handlers watched call by call: ${watch.handlers}`)
+  const { dispatchers, calls, seconds } = told
+  console.log(
+    `${watch.settled} calls by ${dispatchers} dispatchers; the last ${calls} in ${seconds.toFixed(0)} s`,
+  )
 }
 
 /** @typedef {Awaited<ReturnType<typeof collect>>} Memory */

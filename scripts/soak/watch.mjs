@@ -102,12 +102,12 @@ export class Watch {
     }
   }
 
-  /** The calls that have been open for too long. */
-  findLost() {
+  /** The calls that have been open for too long. @param {number} lost milliseconds */
+  findLost(lost = LOST) {
     const now = performance.now()
     for (const [key, { what, begun }] of this.open) {
-      if (now - begun < LOST) continue
-      this.violate(`${what} has not settled within ${LOST / 1_000} s`)
+      if (now - begun < lost) continue
+      this.violate(`${what} has not settled within ${lost / 1_000} s`)
       this.open.delete(key)
     }
   }

@@ -4,6 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { check } from '../calls.mjs'
+import { Stalls } from '../stalls.mjs'
 
 /** Milliseconds in which a server has to be reached again, with the machine's own delays on top. */
 const SOON = 1_000
@@ -29,31 +30,6 @@ const OPTIONS = {
 
 /** Without faults, only a machine that stands still takes so long. */
 const CONTROL = { headersTimeout: 30_000, bodyTimeout: 30_000, connectTimeout: 30_000 }
-
-/** How late timers are: what a busy process adds to each measurement. */
-class Lateness {
-  static #STEP = 20
-  /** @type {{ at: number, late: number }[]} */
-  #steps = []
-  #due = performance.now() + Lateness.#STEP
-  #timer = setInterval(() => this.#note(), Lateness.#STEP)
-
-  #note() {
-    const now = performance.now()
-    if (now - this.#due > 5) this.#steps.push({ at: now, late: now - this.#due })
-    this.#due = now + Lateness.#STEP
-    if (this.#steps.length > 2_000) this.#steps.splice(0, 1_000)
-  }
-
-  /** The sum since a time. @param {number} start */
-  since(start) {
-    return this.#steps.reduce((sum, { at, late }) => (at < start ? sum : sum + late), 0)
-  }
-
-  stop() {
-    clearInterval(this.#timer)
-  }
-}
 
 /**
  * @typedef {{ name: string, faulty: number, clean: number, speaksGrpc: boolean }} Way ports of the relay
@@ -118,7 +94,8 @@ export class Probes {
   notes = []
   /** @type {Map<string, Probe>} */
   #probes
-  #lateness = new Lateness()
+  /** What a busy process adds to each measurement. */
+  #stalls = new Stalls(5)
   /** @type {Set<Promise<void>>} */
   #running = new Set()
   #isOver = false
@@ -157,7 +134,7 @@ export class Probes {
     const isReached = await probe.recover()
     const time = performance.now() - begun
     if (this.#isOver) return
-    const allowance = this.#lateness.since(begun) + (await compared)
+    const allowance = this.#stalls.between(begun) + (await compared)
     this.times.push(time)
     if (isReached && time <= SOON + allowance) return
     this.late++
@@ -192,7 +169,7 @@ export class Probes {
   async end() {
     this.#isOver = true
     clearInterval(this.beats)
-    this.#lateness.stop()
+    this.#stalls.stop()
     for (const probe of this.#probes.values()) {
       probe.era++
       await probe.end()

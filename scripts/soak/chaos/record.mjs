@@ -1,6 +1,7 @@
 /** The record of chaos runs: what one run has counted, the sum of all of them in a file of JSON, and its page. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { toTable as toMarkdown } from '../../page.mjs'
 
 /** As many kinds of errors are kept; the others are counted together. */
 const MAX_ERRORS = 40
@@ -49,30 +50,10 @@ const MAX_NOTES = 20
 
 /** @returns {EngineRecord} */
 export function emptyRecord() {
-  return {
-    ...{
-      runs: 0,
-      seconds: 0,
-      calls: 0,
-      outcomes: {},
-      errors: {},
-      servers: {},
-      kinds: {},
-      faults: {},
-      connections: 0,
-    },
-    ...{
-      goaways: {},
-      earned: {},
-      posts: {},
-      twice: 0,
-      recoveries: {},
-      late: 0,
-      lateNotes: [],
-      violationCount: 0,
-    },
-    ...{ violations: [], seeds: [], marks: [] },
-  }
+  const counts = { outcomes: {}, errors: {}, servers: {}, kinds: {}, faults: {}, goaways: {}, earned: {} }
+  const numbers = { runs: 0, seconds: 0, calls: 0, connections: 0, twice: 0, late: 0, violationCount: 0 }
+  const lists = { lateNotes: [], violations: [], seeds: [], marks: [] }
+  return { ...numbers, ...counts, posts: {}, recoveries: {}, ...lists }
 }
 
 /** @param {string | null} file null: none @returns {State} */
@@ -88,7 +69,7 @@ export function writeState(file, state) {
 }
 
 /** @param {Counts} a @param {Counts} b */
-function addCounts(a, b) {
+export function addCounts(a, b) {
   const sum = { ...a }
   for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count
   return sum
@@ -167,11 +148,14 @@ const INTRODUCTION = readFileSync(join(import.meta.dirname, 'introduction.md'), 
 /** @param {number} count */
 const format = (count) => count.toLocaleString('en-US')
 
-/** @param {string[]} head @param {(string | number)[][]} rows */
+/** @param {(string | number)[]} head @param {(string | number)[][]} rows */
 function toTable(head, rows) {
-  const line = (/** @type {(string | number)[]} */ cells) =>
-    `| ${cells.map((cell) => (typeof cell === 'number' ? format(cell) : cell.replaceAll('|', '\\|'))).join(' | ')} |`
-  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+  const toCell = (/** @type {string | number} */ cell) =>
+    typeof cell === 'number' ? format(cell) : cell.replaceAll('|', '\\|')
+  return toMarkdown(
+    [head, ...rows].map((cells) => cells.map(toCell)),
+    '---:',
+  )
 }
 
 /** @param {Record<string, number>} counts */

@@ -3,23 +3,21 @@
 import { getHeapSpaceStatistics } from 'node:v8'
 import { makeRandom } from '../../random.mjs'
 import { chaosKinds } from '../calls.mjs'
-import { Fleet, load, SharedSignals } from '../load.mjs'
-import { startRelay } from '../peers.mjs'
-import {
-  collect,
-  conclude,
-  guard,
-  judgeMemory,
-  judgeRest,
-  report,
-  toLines,
-  toProcessState,
-  watchProcess,
-} from '../verdict.mjs'
+import { startChild } from '../children.mjs'
+import { play } from '../load.mjs'
+import { conclude, report, toLines, watchProcess } from '../verdict.mjs'
 import { Watch } from '../watch.mjs'
 import { checkCounters, startServers, tallyPosts } from './posts.mjs'
 import { Probes } from './probes.mjs'
-import { addRecords, emptyRecord, readState, toHistogram, toQuantile, writeState } from './record.mjs'
+import {
+  addCounts,
+  addRecords,
+  emptyRecord,
+  readState,
+  toHistogram,
+  toQuantile,
+  writeState,
+} from './record.mjs'
 
 const MEGABYTE = 1e6
 /** Milliseconds between two looks at the memory. */
@@ -33,21 +31,19 @@ const WARMUP = { share: 0.25, most: 120_000 }
 const MAX_RSS_GROWTH = 40
 /** From the third mark on, the process has all that it needs. */
 const SETTLED_MARKS = 3
-/** Milliseconds for the end of all calls. */
-const ENOUGH_TO_END = 120_000
-
 /**
  * @typedef {object} ChaosOptions
  * @property {number} milliseconds of load, for each engine
  * @property {number} atATime
  * @property {number} seed
  * @property {string} module
+ * @property {number} timeLimit in milliseconds
  * @property {string | null} state a file that sums up several runs
  * @property {string | undefined} only names of servers
  *
  * @typedef {'node' | 'wire'} Engine
  * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
- * @typedef {Awaited<ReturnType<typeof startRelay>>} Relay
+ * @typedef {Awaited<ReturnType<typeof startChild>>} Relay
  */
 
 /** The memory, under load. V8 doubles its young generation, and halves it, as it sees fit: such a step of RSS is no leak. */
@@ -69,84 +65,44 @@ const toRest = ({ rss, young = 0 }) => rss - young
 /** One engine's run. */
 class Run {
   watch = new Watch()
-  shared = new SharedSignals()
   record = emptyRecord()
-  /** Milliseconds of the process at which the load began. */
+  /** When the load began. Milliseconds of the process. */
   #begun = 0
+  /** @type {Probes | null} */
+  #probes = null
 
   /** @param {Engine} engine @param {ChaosOptions} options @param {Servers} servers @param {Relay} relay */
   constructor(engine, options, servers, relay) {
     this.engine = engine
     this.options = options
     this.servers = servers
-    this.relay = relay
-    /** @type {import('./probes.mjs').Way[]} */
-    this.ways = relay.said.ports.map((/** @type {any} */ ports) => ({
-      ...ports,
-      speaksGrpc: this.#find(ports.name).speaksGrpc === true,
-    }))
-    this.random = makeRandom(options.seed)
-  }
-
-  /** @param {string} name */
-  #find(name) {
-    const found = this.servers.servers.find((server) => server.name === name)
-    if (found === undefined) throw new Error(`no server ${name}`)
-    return found
+    this.relay = relay.child
+    this.ways = servers.servers.map((server, index) => ({ ...server, ...relay.listening[index] }))
   }
 
   async play() {
-    const { engine, watch, random, ways, shared, relay, options } = this
+    const { engine, watch, ways, options } = this
     const dodici = await import(options.module)
-    const before = toProcessState()
-    const targets = ways.map(({ name, faulty, speaksGrpc }) => {
-      const { weights } = this.#find(name)
+    const targets = ways.map(({ name, faulty, speaksGrpc, weights }) => {
       return { url: `http://127.0.0.1:${faulty}`, isReal: false, name, weights, speaksGrpc }
     })
-    const fleet = new Fleet(dodici, targets, engine, makeRandom(random.fork()), watch)
-    const probes = new Probes(dodici, engine, ways, watch)
-    this.probes = probes
-    relay.onMessage((message) => {
-      if (message.phase !== undefined) probes.onFault(message)
-    })
-    await checkCounters(dodici, engine, this.servers)
-    const stopGuard = guard(watch, [relay], options.milliseconds + ENOUGH_TO_END, () => {
-      this.#report(fleet)
-      this.save([])
-      conclude(watch)
-      process.exit(1)
-    })
     const first = Math.min(options.milliseconds * WARMUP.share, WARMUP.most)
-    this.#begun = performance.now()
-    const common = { fleet, watch, shared, random, atATime: options.atATime, moreKinds: chaosKinds }
-    const number = await this.#load(common, first, 0)
-    await fleet.finish()
-    const baseline = await collect()
-    const stopMarks = this.#mark()
-    await this.#load(common, options.milliseconds, number)
-    stopMarks()
-    await fleet.finish()
-    const left = await collect()
-    this.record.seconds = Math.round((performance.now() - this.#begun) / 1_000)
-    await this.#tally(dodici)
-    probes.judge()
-    await probes.end()
-    stopGuard()
-    // What their ends leave to later turns comes first.
-    await collect()
-    this.#report(fleet)
-    judgeMemory(watch, baseline, left)
+    await play({
+      ...{ engine, setting: options, watch, targets, moreKinds: chaosKinds },
+      parts: [first, options.milliseconds].map((until) => () => performance.now() - this.#begun >= until),
+      begin: async () => {
+        const probes = new Probes(dodici, engine, ways, watch)
+        this.#probes = probes
+        this.relay.onEvent = (event) => probes.onFault(event)
+        await checkCounters(dodici, engine, this.servers)
+        this.#begun = performance.now()
+      },
+      measure: () => this.#mark(),
+      end: () => this.#end(dodici),
+      report: (told) => this.#report(told),
+      abandon: () => this.save([]),
+    })
     this.#judgeRss()
-    judgeRest(watch, shared, before)
-  }
-
-  /**
-   * @param {Omit<Parameters<typeof load>[0], 'requests' | 'firstNumber'>} common
-   * @param {number} until milliseconds since the beginning @param {number} firstNumber
-   */
-  #load(common, until, firstNumber) {
-    const isOver = () => performance.now() - this.#begun >= until
-    return load({ ...common, requests: Number.POSITIVE_INFINITY, isOver, firstNumber })
   }
 
   /** Looks at the memory from time to time. */
@@ -164,47 +120,44 @@ class Run {
   }
 
   /** @param {typeof import('../../../src/index.ts')} dodici */
-  async #tally(dodici) {
+  async #end(dodici) {
     const { record, watch, servers, engine } = this
+    record.seconds = Math.round((performance.now() - this.#begun) / 1_000)
     Object.assign(record, await tallyPosts(dodici, engine, servers, watch))
-    const { lanes } = await this.relay.tally()
+    /** @type {({ name: string } & import('./lane.mjs').LaneTally)[]} */
+    const lanes = await this.relay.ask('tally')
     for (const { name, faults, goaways, earned, strange, connections } of lanes) {
       record.connections += connections
-      for (const [fault, count] of Object.entries(faults))
-        record.faults[fault] = (record.faults[fault] ?? 0) + count
-      for (const [code, count] of Object.entries(goaways))
-        record.goaways[code] = (record.goaways[code] ?? 0) + count
-      for (const [why, count] of Object.entries(earned)) {
-        const text = `${name}: ${why}`
-        record.earned[text] = (record.earned[text] ?? 0) + Number(count)
-      }
+      record.faults = addCounts(record.faults, faults)
+      record.goaways = addCounts(record.goaways, goaways)
+      for (const [why, count] of Object.entries(earned)) record.earned[`${name}: ${why}`] = count
       for (const what of strange) watch.violate(`${name}: ${what}`)
     }
+    this.#probes?.judge()
+    await this.#probes?.end()
   }
 
-  /** @param {Fleet} fleet */
-  #report(fleet) {
-    const { watch, record, probes } = this
-    if (probes === undefined) return
-    const { times, late, notes } = probes
+  /** @param {import('../load.mjs').Told} told */
+  #report(told) {
+    const { watch, record } = this
+    const { times = [], late = 0, notes = [] } = this.#probes ?? {}
     const { outcomes, errors, servers, kinds } = watch
     const calls = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
     Object.assign(record, { runs: 1, calls, outcomes, errors, servers, kinds, late, lateNotes: notes })
     record.recoveries = toHistogram(times)
-    report(watch, [])
+    report(watch, told)
     console.log(`Calls by server:\n${toLines(servers)}\nCalls by kind:\n${toLines(kinds)}`)
+    const { faults, goaways, earned, posts } = record
+    console.log(`Faults:\n${toLines(faults)}\nGOAWAYs of the client, by code:\n${toLines(goaways)}`)
     console.log(
-      `Faults:\n${toLines(record.faults)}\nGOAWAYs of the client, by code:\n${toLines(record.goaways)}\nEarned:\n${toLines(record.earned)}`,
+      `Earned:\n${toLines(earned)}\nPOSTs that were taken, by who has counted them:\n${toLines(posts)}`,
     )
-    console.log(`POSTs that were taken, by who has counted them:\n${toLines(record.posts)}`)
-    const quantiles = [0.5, 0.99, 1].map((share) => toQuantile(record.recoveries, share))
+    const [half, most, all] = [0.5, 0.99, 1].map((share) => toQuantile(record.recoveries, share))
     console.log(
-      `Recovery after ${times.length} faults: median ${quantiles[0]} ms, 99 % ${quantiles[1]} ms, max ${quantiles[2]} ms; ` +
+      `Recovery after ${times.length} faults: median ${half} ms, 99 % ${most} ms, max ${all} ms; ` +
         `${late} late\n${notes.map((note) => `  ${note}\n`).join('')}`,
     )
-    console.log(
-      `${calls} calls by ${fleet.made} dispatchers over ${record.connections} connections in ${record.seconds} s`,
-    )
+    console.log(`${record.connections} connections in ${record.seconds} s`)
   }
 
   /** Adds what was counted to the file, if there is one. @param {string[]} missing servers */
@@ -257,7 +210,10 @@ export async function runChaos(engine, options) {
   /** @type {Relay | null} */
   let relay = null
   try {
-    relay = await startRelay(makeRandom(options.seed + 1).fork(), servers.servers)
+    relay = await startChild('soak/chaos/relay.mjs', {
+      seed: makeRandom(options.seed + 1).fork(),
+      servers: servers.servers.map(({ name, port }) => ({ name, port })),
+    })
     const run = new Run(engine, options, servers, relay)
     if (missing.length > 0 && process.env.CI === 'true') run.watch.violate(`left out: ${missing.join(', ')}`)
     const unwatch = watchProcess(run.watch)
@@ -266,6 +222,6 @@ export async function runChaos(engine, options) {
     run.save(missing)
     conclude(run.watch)
   } finally {
-    await Promise.all([relay?.stop(), servers.stop()])
+    await Promise.all([relay?.child.stop(), servers.stop()])
   }
 }

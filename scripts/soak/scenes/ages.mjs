@@ -17,16 +17,10 @@ const LOOK = 20
 const MAX_RATIO = 1.2
 const JUDGED = 30_000
 
-/** @param {number[]} latencies */
-function toP99(latencies) {
-  const sorted = Float64Array.from(latencies).sort()
-  return sorted[Math.floor(sorted.length * 0.99)] ?? 0
-}
-
-/** @param {number[]} numbers */
-function toMedian(numbers) {
+/** @param {number[]} numbers @param {number} share from 0 to 1 */
+function toQuantile(numbers, share) {
   const sorted = Float64Array.from(numbers).sort()
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
 /**
@@ -37,7 +31,7 @@ function toMedian(numbers) {
  */
 export async function playAges(scene) {
   const { options, dodici, random, watch } = scene
-  const atATime = options.atATime ?? 40
+  const { atATime = 40 } = options
   const turns = Math.max(1, Math.round(options.milliseconds / TURN))
   const length = options.milliseconds / turns
   await scene.startOrigins(1)
@@ -59,19 +53,18 @@ export async function playAges(scene) {
     const looking = setInterval(() => {
       side.mostSessions = Math.max(side.mostSessions, side.pool.stats.sessions.length)
     }, LOOK)
-    async function work() {
-      for (let now = begun; now < begun + length; now = performance.now()) {
-        const method = random.chance(0.5) ? 'GET' : 'POST'
-        const fate = await scene.small(side.pool, url, { begun: now, method })
-        side.calls++
-        if (now >= begun + LEAD) latencies.push(performance.now() - now)
-        if (fate !== 'executed') watch.violate(`a call has failed, with maxSessionAge: ${side.maxSessionAge}`)
-        await setTimeout(PAUSE)
-      }
-    }
-    await Promise.all(Array.from({ length: atATime }, work))
+    const isOver = () => performance.now() >= begun + length
+    await scene.keepUp(atATime, isOver, async () => {
+      const now = performance.now()
+      const method = random.chance(0.5) ? 'GET' : 'POST'
+      const fate = await scene.small(side.pool, url, { begun: now, method })
+      side.calls++
+      if (now >= begun + LEAD) latencies.push(performance.now() - now)
+      if (fate !== 'executed') watch.violate(`a call has failed, with maxSessionAge: ${side.maxSessionAge}`)
+      await setTimeout(PAUSE)
+    })
     clearInterval(looking)
-    side.p99.push(toP99(latencies))
+    side.p99.push(toQuantile(latencies, 0.99))
   }
 
   const stopGuard = scene.guard(60_000)
@@ -84,10 +77,13 @@ export async function playAges(scene) {
   for (const { maxSessionAge, calls, mostSessions, p99 } of sides) {
     console.log(
       `maxSessionAge: ${maxSessionAge}: ${calls} calls in ${turns} turns of ${length} ms, ` +
-        `at most ${mostSessions} sessions at a time; 99 % took up to ${toMedian(p99).toFixed(1)} ms (the median of the turns)`,
+        `at most ${mostSessions} sessions at a time; 99 % took up to ${toQuantile(p99, 0.5).toFixed(1)} ms (the median of the turns)`,
     )
   }
-  const ratio = toMedian(aged.p99.map((p99, turn) => p99 / without.p99[turn]))
+  const ratio = toQuantile(
+    aged.p99.map((p99, turn) => p99 / without.p99[turn]),
+    0.5,
+  )
   console.log(
     `${replaced} sessions were replaced for their age; 99 %: ${ratio.toFixed(2)} of without (the median of the turns)`,
   )

@@ -22,11 +22,7 @@ const SENDER_CALM = 1_000
  */
 async function playSender(scene) {
   const { options, dodici, restarts } = scene
-  const { requests, atATime, kills } = {
-    requests: options.requests ?? 200_000,
-    atATime: options.atATime ?? 1_000,
-    kills: options.kills,
-  }
+  const { requests = 200_000, atATime = 1_000, kills } = options
   await scene.startOrigins(1, { isRough: true })
   const [origin] = scene.origins
   const pool = new dodici.Pool(origin.url, scene.common)
@@ -37,6 +33,7 @@ async function playSender(scene) {
 
   /** One notification, until it is delivered. */
   async function send() {
+    sent++
     const begun = performance.now()
     for (;;) {
       const fate = await scene.small(pool, origin.url, { begun, size: scene.random.integer(50, 2_000) })
@@ -45,13 +42,6 @@ async function playSender(scene) {
       await setTimeout(SENDER_PAUSE)
     }
     delivered++
-  }
-
-  async function work() {
-    while (sent < requests || killing) {
-      sent++
-      await send()
-    }
   }
 
   /** At even distances. */
@@ -66,7 +56,7 @@ async function playSender(scene) {
   }
 
   const stopGuard = scene.guard(60_000)
-  await Promise.all([kill(), ...Array.from({ length: atATime }, work)])
+  await Promise.all([kill(), scene.keepUp(atATime, () => sent >= requests && !killing, send)])
   stopGuard()
   const { goaways, refused, reset } = await origin.tally()
   await scene.end([pool])
@@ -99,8 +89,7 @@ const LONGER = 3_000
  */
 async function playGateway(scene) {
   const { options, dodici, restarts, random } = scene
-  const atATime = options.atATime ?? 500
-  const { kills, milliseconds } = options
+  const { atATime = 500, kills, milliseconds } = options
   const calm = milliseconds / (kills + 1)
   const mostWords = Math.min(WORDS.max, WORDS.min + (WORDS.perSecond * milliseconds) / 1_000)
   // As many as a server of today takes, so that they need several connections.
@@ -165,10 +154,6 @@ async function playGateway(scene) {
     clearTimeout(timer)
   }
 
-  async function work() {
-    while (!isOver) await serve()
-  }
-
   async function restart() {
     for (let i = 0; i < kills; i++) {
       await setTimeout(calm)
@@ -179,7 +164,7 @@ async function playGateway(scene) {
   }
 
   const stopGuard = scene.guard(90_000)
-  await Promise.all([restart(), ...Array.from({ length: atATime }, work)])
+  await Promise.all([restart(), scene.keepUp(atATime, () => isOver, serve)])
   stopGuard()
   const { mostStreams, opened } = await origin.tally()
   await scene.end([pool])
@@ -202,30 +187,17 @@ const READS = 0.3
 /** An UpstreamPool of three servers, which are killed and restarted in turn. @param {Scene} scene */
 async function playPool(scene) {
   const { options, dodici, restarts, random, watch } = scene
-  const atATime = options.atATime ?? 300
-  const { kills } = options
+  const { atATime = 300, kills } = options
   const calm = options.milliseconds / (kills + 1)
   await scene.startOrigins(SERVERS)
   const urls = scene.origins.map(({ url }) => url)
   const upstreams = new dodici.UpstreamPool(urls, scene.common)
   let isOver = false
-  let served = 0
-  /** Milliseconds in which no call was served. */
-  let silence = 0
-  let last = performance.now()
 
   async function work() {
-    while (!isOver) {
-      const method = random.chance(READS) ? 'GET' : 'POST'
-      const fate = await scene.small(upstreams, urls[0], { begun: performance.now(), method })
-      if (fate === 'executed') {
-        served++
-        const now = performance.now()
-        silence = Math.max(silence, restarts.between(last, now))
-        last = now
-      }
-      await setTimeout(POOL_PAUSE)
-    }
+    const method = random.chance(READS) ? 'GET' : 'POST'
+    await scene.small(upstreams, urls[0], { begun: performance.now(), method })
+    await setTimeout(POOL_PAUSE)
   }
 
   async function kill() {
@@ -239,15 +211,12 @@ async function playPool(scene) {
   }
 
   const stopGuard = scene.guard(60_000)
-  await Promise.all([kill(), ...Array.from({ length: atATime }, work)])
+  await Promise.all([kill(), scene.keepUp(atATime, () => isOver, work)])
   stopGuard()
   await scene.end([upstreams])
-  console.log(
-    `${served} calls served, ${atATime} at a time; the longest time without one: ${silence.toFixed(0)} ms`,
-  )
   const within = options.within ?? WITHIN
   restarts.judge(watch, within, ['next', 'settled', 'firstByte'])
-  if (silence > within) watch.violate(`no call was served in ${silence.toFixed(0)} ms`)
+  scene.judgeSilence(within)
 }
 
 /** Milliseconds that the second server stands still, and between two such times; less in a short scene. */
@@ -328,12 +297,6 @@ async function playPatience(scene) {
     return length
   }
 
-  /** @param {number} atATime @param {() => Promise<unknown>} run */
-  const keepUp = (atATime, run) =>
-    Array.from({ length: atATime }, async () => {
-      while (!isOver()) await run()
-    })
-
   const loads = scene.origins.flatMap(({ url }) => {
     const small = makeClient('small calls', url)
     const pinged = makeClient('small calls, a PING every second', url, { pingInterval: 1_000 })
@@ -346,11 +309,11 @@ async function playPatience(scene) {
       await setTimeout(PATIENCE_PAUSE)
     }
     return [
-      ...keepUp(5, () => call(small)),
-      ...keepUp(5, () => call(pinged)),
-      ...keepUp(20, () => perform('/slow', {}, slow, readAll, 20)),
-      ...keepUp(4, () => perform('/large', {}, stalled, stall, LARGE)),
-      ...keepUp(4, () =>
+      scene.keepUp(5, isOver, () => call(small)),
+      scene.keepUp(5, isOver, () => call(pinged)),
+      scene.keepUp(20, isOver, () => perform('/slow', {}, slow, readAll, 20)),
+      scene.keepUp(4, isOver, () => perform('/large', {}, stalled, stall, LARGE)),
+      scene.keepUp(4, isOver, () =>
         perform('/upload', { method: 'POST', body: UPLOAD }, uploads, readAll, String(UPLOAD.length).length),
       ),
     ]

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { generate } from 'selfsigned'
-import { isGone, makeFolder, stop } from '../../processes.mjs'
+import { makeFolder, stop } from '../../processes.mjs'
 import { makeRandom } from '../../random.mjs'
-import { forkChild, hear, sayAliveTo } from '../peers.mjs'
-import { toLines } from '../verdict.mjs'
+import { Child } from '../children.mjs'
+import { Stalls } from '../stalls.mjs'
+import { guard, toLines } from '../verdict.mjs'
 import { Expected, Watch } from '../watch.mjs'
 
 /**
@@ -47,11 +48,11 @@ export class Ledger {
     this.#fates[call] = fate
   }
 
-  /** @param {string} journal of the servers @param {Watch} watch */
+  /** @param {Entry[]} journal of the servers @param {Watch} watch */
   judge(journal, watch) {
-    const bytes = readFileSync(journal)
+    const executed = journal.filter(({ isExecuted }) => isExecuted)
     const executions = new Uint8Array(this.#fates.length)
-    for (let at = 0; at < bytes.length; at += 4) executions[bytes.readUInt32LE(at)]++
+    for (const { call } of executed) executions[call]++
     /** @type {Record<Fate, number>} */
     const counts = { open: 0, executed: 0, declined: 0, no: 0, maybe: 0, yes: 0, left: 0 }
     let doubled = 0
@@ -69,14 +70,13 @@ export class Ledger {
     })
     const ends = Object.entries(counts).map(([fate, count]) => `${count} ${fate}`)
     console.log(
-      `${this.#fates.length} calls: ${ends.join(', ')}; ${bytes.length / 4} executions, ${doubled} doubled, ${counts.open} lost`,
+      `${this.#fates.length} calls: ${ends.join(', ')}; ${executed.length} executions, ${doubled} doubled, ${counts.open} lost`,
     )
     return counts
   }
 }
 
 /**
- * @typedef {import('node:child_process').ChildProcess} ChildProcess
  * @typedef {{ opened: number, streams: number, mostStreams: number, goaways: number, refused: number, reset: number,
  *   sessions: number }} Tally `streams` and `sessions`: what is open now
  */
@@ -86,12 +86,12 @@ const SCRIPT = join(import.meta.dirname, 'server.mjs')
 export class Origin {
   #port = 0
   #generation = 0
-  /** @type {ChildProcess | null} */
+  /** @type {Child | null} */
   #server = null
-  /** @type {Promise<ChildProcess>} */
+  /** It waits for its turn. @type {Child} */
   #next
-  /** Servers that finish their streams. @type {Set<ChildProcess>} */
-  #draining = new Set()
+  /** Servers that finish their streams. @type {Child[]} */
+  #draining = []
 
   /** @param {import('./server.mjs').ServerOptions} options */
   constructor(options) {
@@ -108,46 +108,36 @@ export class Origin {
     return `${this.options.name}/${this.#generation}`
   }
 
-  /** @returns {Promise<ChildProcess>} */
-  async #fork() {
+  #fork() {
     const { options } = this
     const name = `${options.name}/${this.#generation + 1}`
-    const child = forkChild(SCRIPT, { ...options, name, seed: options.seed + this.#generation })
-    await hear(child, 'isReady')
-    return child
+    return new Child(SCRIPT, { ...options, name, seed: options.seed + this.#generation })
   }
 
   /** The server that waits becomes the one that listens. */
   async start() {
-    const child = await this.#next
-    const listening = hear(child, 'listening')
-    child.send({ listen: this.#port })
-    this.#port = (await listening).listening
-    this.#server = child
+    this.#server = this.#next
+    this.#port = await this.#server.ask('listen', this.#port)
     this.#generation++
     this.#next = this.#fork()
   }
 
   /** The next server waits for its turn. */
-  async prepare() {
-    await this.#next
+  prepare() {
+    return this.#next.ask('prepare')
   }
 
   /** Kills the server, and starts the next one on its port. @param {number} [pause] in milliseconds */
   async kill(pause = 0) {
-    await stop(this.#toServer())
+    await stop(this.#listening.process)
     if (pause > 0) await setTimeout(pause)
     await this.start()
   }
 
   /** As a rolling restart does it. @param {number} patience milliseconds for the streams that it has */
   async drain(patience) {
-    const old = this.#toServer()
-    const drains = hear(old, 'drains')
-    old.send({ drain: patience })
-    await drains
-    this.#draining.add(old)
-    old.once('exit', () => this.#draining.delete(old))
+    await this.#listening.ask('drain', patience)
+    this.#draining.push(this.#listening)
     await this.start()
   }
 
@@ -157,75 +147,33 @@ export class Origin {
    * @param {import('./server.mjs').Disturbance} disturbance @param {number} milliseconds
    */
   async disturb(disturbance, milliseconds) {
-    const server = this.#toServer()
-    server.send({ disturbance })
+    const server = this.#listening
+    await server.ask('disturb', disturbance)
     await setTimeout(milliseconds)
-    server.send({ disturbance: {} })
+    await server.ask('disturb', {})
   }
 
   /** As a suspended laptop. @param {number} milliseconds */
   async suspend(milliseconds) {
-    const server = this.#toServer()
-    server.kill('SIGSTOP')
+    const { process } = this.#listening
+    process.kill('SIGSTOP')
     await setTimeout(milliseconds)
-    server.kill('SIGCONT')
+    process.kill('SIGCONT')
   }
 
   /** @returns {Promise<Tally>} of the server that listens */
-  async tally() {
-    const server = this.#toServer()
-    const tally = hear(server, 'tally')
-    server.send('tally')
-    return (await tally).tally
-  }
-
-  /** See `ward.mjs`. */
-  sayAlive() {
-    if (this.#server !== null && !isGone(this.#server)) sayAliveTo(this.#server)
+  tally() {
+    return this.#listening.ask('tally')
   }
 
   async stop() {
-    const servers = [this.#server, ...this.#draining, await this.#next].filter((child) => child !== null)
-    await Promise.all(servers.map(stop))
+    const servers = [this.#server, ...this.#draining, this.#next].filter((child) => child !== null)
+    await Promise.all(servers.map((server) => server.stop()))
   }
 
-  #toServer() {
-    if (this.#server === null || isGone(this.#server)) throw new Error(`${this.name} has died`)
+  get #listening() {
+    if (this.#server === null || this.#server.isGone) throw new Error(`${this.name} has died`)
     return this.#server
-  }
-}
-
-/** Milliseconds between two looks at the clock, and how late one may be without counting. */
-const LOOK = 20
-const LATE = 50
-
-/**
- * When the event loop stood still, as it does on a machine that is busy with other things. Such times aren't counted: nothing that
- * this process does could shorten them.
- */
-class Stalls {
-  /** @type {{ from: number, until: number }[]} */
-  #all = []
-  #seen = performance.now()
-
-  start() {
-    this.#seen = performance.now()
-    const timer = setInterval(() => {
-      const now = performance.now()
-      if (now - this.#seen - LOOK > LATE) this.#all.push({ from: this.#seen + LOOK, until: now })
-      this.#seen = now
-    }, LOOK)
-    return () => clearInterval(timer)
-  }
-
-  /** In milliseconds. @param {number} from @param {number} until */
-  between(from, until) {
-    const overlap = (/** @type {{ from: number, until: number }} */ stall) =>
-      Math.max(0, Math.min(until, stall.until) - Math.max(from, stall.from))
-    // The stall that is over now may not have been seen yet.
-    let sum = overlap({ from: this.#seen + LOOK + LATE, until })
-    for (let i = this.#all.length - 1; i >= 0 && this.#all[i].until > from; i--) sum += overlap(this.#all[i])
-    return sum
   }
 }
 
@@ -236,8 +184,7 @@ class Stalls {
  * @property {string} name of the new server
  * @property {number} endedAt when the server before it was killed, or stopped listening, by `performance.now()`
  * @property {number} at when it listens, by the same clock
- * @property {Map<Measure, { took: number, wall: number }>} times the longest of each, in milliseconds from `at` on: without stalls, and
- *   with them
+ * @property {Map<Measure, number>} times the longest of each, in milliseconds from `at` on, without stalls
  */
 
 /** @type {Readonly<Record<Measure, string>>} */
@@ -247,7 +194,8 @@ const TEXTS = {
   firstByte: 'until the slowest response had begun, of the requests that were waiting for one',
 }
 
-const NONE = { took: 0, wall: 0 }
+/** Milliseconds that a timer may be late without a stall. */
+const LATE = 50
 
 export class Restarts {
   /** @type {Restart[]} */
@@ -256,12 +204,12 @@ export class Restarts {
   open = new Map()
   /** @type {((value: unknown) => void) | null} */
   #onNext = null
-  #stalls = new Stalls()
+  #stalls = new Stalls(LATE)
   #begun = performance.now()
 
-  /** Sees when the event loop stands still, until it is stopped. */
-  watch() {
-    return this.#stalls.start()
+  /** No more stalls are seen. */
+  stop() {
+    this.#stalls.stop()
   }
 
   /**
@@ -316,8 +264,7 @@ export class Restarts {
 
   /** @param {Restart} restart @param {Measure} what @param {number} now */
   #time({ at, times }, what, now) {
-    const took = this.between(at, now)
-    if (took >= (times.get(what) ?? NONE).took) times.set(what, { took, wall: now - at })
+    times.set(what, Math.max(times.get(what) ?? 0, this.between(at, now)))
   }
 
   /** @param {number} begun @param {number} now */
@@ -333,16 +280,14 @@ export class Restarts {
     for (const begun of this.open.values()) this.#settle(begun, now)
     for (const what of measures) {
       const times = this.all.map(({ name, times }) => {
-        const { took, wall } = times.get(what) ?? NONE
+        const took = times.get(what) ?? 0
         if (what === 'next' && !times.has(what)) watch.violate(`${name} has never served a call`)
         if (took > limit) watch.violate(`${name}: ${took.toFixed(0)} ms ${TEXTS[what]}, above ${limit}`)
-        return wall - took < 1 ? took.toFixed(0) : `${took.toFixed(0)} (${wall.toFixed(0)})`
+        return took.toFixed(0)
       })
-      console.log(
-        `After ${times.length} restarts, ${TEXTS[what]}, in ms (and with stalls): ${times.join(', ')}`,
-      )
+      console.log(`After ${times.length} restarts, ${TEXTS[what]}, in ms: ${times.join(', ')}`)
     }
-    const stalled = (100 * this.#stalls.between(this.#begun, now)) / (now - this.#begun)
+    const stalled = (100 * this.#stalls.total) / (now - this.#begun)
     console.log(`The event loop stood still for ${stalled.toFixed(0)} % of the time, which isn't counted`)
   }
 }
@@ -350,11 +295,11 @@ export class Restarts {
 /**
  * @typedef {object} SceneOptions
  * @property {string} scene
- * @property {number | null} requests null: as many as the scene has by itself
- * @property {number | null} atATime the same
+ * @property {number} [requests] by default as many as the scene has by itself
+ * @property {number} [atATime] the same
  * @property {number} kills how often servers are restarted
  * @property {number} milliseconds that the scene goes on, where calls don't count
- * @property {number | null} within milliseconds in which a restart has to be got over; null: as the scene says
+ * @property {number} [within] milliseconds in which a restart has to be got over; by default as the scene says
  * @property {number} seed
  * @property {number} timeLimit in milliseconds
  * @property {string} module
@@ -365,10 +310,14 @@ const LEFT_OVER = 5_000
 /** Milliseconds of a wait that is over when what it waits for has come. */
 const PAUSE = 50
 
-/** @typedef {{ call: number, server: number, at: number }} Arrival `at`: milliseconds since the beginning of the scene */
+/**
+ * What a server has noted of a call. `at`: by `Date.now()`; `isExecuted`: otherwise its request has come.
+ *
+ * @typedef {{ call: number, server: number, at: number, isExecuted: boolean }} Entry
+ */
 
-/** Of one arrival: three numbers. */
-const ARRIVAL_BYTES = 12
+/** Bytes of an entry. */
+const ENTRY = 14
 
 export class Scene {
   watch = new Watch()
@@ -378,8 +327,11 @@ export class Scene {
   origins = []
   /** How long each call took that got a response, in milliseconds. @type {number[]} */
   latencies = []
-  /** When it began, by `Date.now()`. */
-  #from = Date.now()
+  /** Calls that were executed, as their responses say. */
+  served = 0
+  /** The longest time without one, in milliseconds. */
+  #silence = 0
+  #lastServed = performance.now()
   /** Made with the origins. @type {ReturnType<typeof makeFolder> | null} */
   #folder = null
 
@@ -396,10 +348,10 @@ export class Scene {
 
   /**
    * @param {number} count
-   * @param {{ limit?: number, isRough?: boolean, keepsArrivals?: boolean }} [options] `limit`: of concurrent streams; `isRough`: it
-   *   resets streams, and retires connections; `keepsArrivals`: for `readArrivals()`
+   * @param {{ limit?: number, isRough?: boolean }} [options] `limit`: of concurrent streams; `isRough`: it resets streams, and retires
+   *   connections
    */
-  async startOrigins(count, { limit = 1_000, isRough = false, keepsArrivals = false } = {}) {
+  async startOrigins(count, { limit = 1_000, isRough = false } = {}) {
     const pem = await generate([{ name: 'commonName', value: 'localhost' }], {
       keyType: 'ec',
       algorithm: 'sha256',
@@ -407,11 +359,11 @@ export class Scene {
     })
     this.ca = pem.cert
     this.#folder = makeFolder('scene')
-    for (let i = 0; i < count; i++) {
-      const arrivals = keepsArrivals ? { file: this.#arrivals, server: i, from: this.#from } : null
-      const server = { key: pem.private, cert: pem.cert, journal: this.#journal, arrivals, limit, isRough }
-      this.origins.push(new Origin({ ...server, name: 'abcdef'[i], seed: this.random.fork() }))
-    }
+    const common = { key: pem.private, cert: pem.cert, journal: this.#journal, limit, isRough }
+    this.origins = Array.from(
+      { length: count },
+      (_, index) => new Origin({ ...common, index, name: 'abcdef'[index], seed: this.random.fork() }),
+    )
     await Promise.all(this.origins.map((origin) => origin.start()))
   }
 
@@ -419,22 +371,26 @@ export class Scene {
     return join(this.#folder?.folder ?? '', 'journal')
   }
 
-  get #arrivals() {
-    return join(this.#folder?.folder ?? '', 'arrivals')
-  }
-
-  /** Milliseconds since the beginning, by the clock that the servers have, too. */
-  now() {
-    return Date.now() - this.#from
-  }
-
-  /** Every request that has reached a server so far, in order. @returns {Arrival[]} */
-  readArrivals() {
-    const bytes = readFileSync(this.#arrivals)
-    return Array.from({ length: bytes.length / ARRIVAL_BYTES }, (_, index) => {
-      const [call, server, at] = [0, 4, 8].map((offset) => bytes.readUInt32LE(ARRIVAL_BYTES * index + offset))
-      return { call, server, at }
+  /** What the servers have noted so far, in order. @returns {Entry[]} */
+  readJournal() {
+    const bytes = readFileSync(this.#journal)
+    return Array.from({ length: Math.floor(bytes.length / ENTRY) }, (_, index) => {
+      const entry = bytes.subarray(ENTRY * index)
+      return {
+        call: entry.readUInt32LE(0),
+        server: entry.readUInt8(4),
+        isExecuted: entry.readUInt8(5) === 1,
+        at: entry.readDoubleLE(6),
+      }
     })
+  }
+
+  /** So many workers, each of which works again and again. @param {number} count @param {() => boolean} isOver @param {() => Promise<unknown>} work */
+  async keepUp(count, isOver, work) {
+    const run = async () => {
+      while (!isOver()) await work()
+    }
+    await Promise.all(Array.from({ length: count }, run))
   }
 
   /** For every dispatcher of the scene. */
@@ -494,36 +450,25 @@ export class Scene {
       })
       this.restarts.serve(String(headers['x-server']), begun)
       await response.dump()
-      return statusCode === 413 || statusCode >= 500 ? 'declined' : 'executed'
+      if (statusCode === 413 || statusCode >= 500) return 'declined'
+      const now = performance.now()
+      this.served++
+      this.#silence = Math.max(this.#silence, this.restarts.between(this.#lastServed, now))
+      this.#lastServed = now
+      return 'executed'
     })
   }
 
-  /**
-   * Looks from time to time whether calls settle; ends the process if one hasn't for too long.
-   *
-   * @param {number} limit milliseconds for one call
-   */
+  /** @param {number} within milliseconds in which a small call has to be served */
+  judgeSilence(within) {
+    const silence = this.#silence.toFixed(0)
+    console.log(`${this.served} small calls served; the longest time without one: ${silence} ms`)
+    if (this.#silence > within) this.watch.violate(`no call was served in ${silence} ms`)
+  }
+
+  /** Watches the calls. @param {number} limit milliseconds for one call */
   guard(limit) {
-    const { watch, options } = this
-    const begun = performance.now()
-    const timer = setInterval(() => {
-      const now = performance.now()
-      for (const origin of this.origins) origin.sayAlive()
-      const stuck = [...watch.open.values()].filter((call) => now - call.begun > limit)
-      const isLate = now - begun > options.timeLimit
-      if (stuck.length === 0 && !isLate) return
-      watch.violate(
-        isLate ? 'it takes too long' : `${stuck.length} calls have not settled within ${limit} ms`,
-      )
-      this.report()
-      console.log(`WRONG:\n${watch.violations.join('\n')}`)
-      process.exit(1)
-    }, 1_000)
-    const stopWatch = this.restarts.watch()
-    return () => {
-      clearInterval(timer)
-      stopWatch()
-    }
+    return guard(this.watch, this.options.timeLimit, () => this.report(), limit)
   }
 
   /** Nothing of the calls is left at the servers; then the dispatchers close, and no connection is. @param {import('../../../types/index.ts').Dispatcher[]} dispatchers */
@@ -567,8 +512,9 @@ export class Scene {
 
   /** Ends the servers, and compares what they have executed with what the callers know. */
   async stop() {
+    this.restarts.stop()
     await Promise.all(this.origins.map((origin) => origin.stop()))
-    this.ledger.judge(this.#journal, this.watch)
+    this.ledger.judge(this.readJournal(), this.watch)
     this.#folder?.remove()
   }
 }

@@ -1,22 +1,23 @@
 /**
- * A TLS server of HTTP/2 for the scenes, in a process of its own, over node:http2. It is correct; what it does to a request is chosen
+ * A TLS server of HTTP/2 for the scenes, in a separate process, over node:http2. It is correct; what it does to a request is chosen
  * by chance, as a busy service would. Its argument is a `ServerOptions`. It waits until it is told to listen, so that a restart takes
  * no longer than the death of the server before it.
  *
- * The number of each call that it executes is appended to the journal before anything is answered. What was written survives SIGKILL.
+ * Each small request that comes, and each call before it is answered, is appended to the journal. What was written survives SIGKILL.
  */
+import { once } from 'node:events'
 import { openSync, writeSync } from 'node:fs'
 import { constants, createSecureServer } from 'node:http2'
+import { portOf } from '../../processes.mjs'
 import { makeRandom } from '../../random.mjs'
-import { serveParent } from '../ward.mjs'
+import { serve } from '../child.mjs'
 
 /**
  * @typedef {object} ServerOptions
  * @property {string} key
  * @property {string} cert
- * @property {string} journal a file, which several servers may share
- * @property {{ file: string, server: number, from: number } | null} arrivals where each request is noted when it comes: its number, that of
- *   the server, and the milliseconds since `from`; null: nowhere
+ * @property {string} journal a file, which several servers may share: see `Scene.readJournal()`
+ * @property {number} index of the server
  * @property {string} name comes back with each response, as `x-server`
  * @property {number} limit of concurrent streams
  * @property {boolean} isRough whether it resets streams and retires connections now and then
@@ -36,12 +37,13 @@ const BETWEEN_GOAWAYS = 100
 /** Of a body that takes long to read or to send. */
 const LARGE = 8_000_000
 const PIECE = Buffer.alloc(50_000, 'd')
+/** Bytes of an entry of the journal. */
+const ENTRY = 14
 
 /** @type {ServerOptions} */
-const { key, cert, journal, arrivals, name, limit, isRough, seed } = JSON.parse(process.argv[2] ?? '{}')
+const { key, cert, journal, index, name, limit, isRough, seed } = JSON.parse(process.argv[2] ?? '{}')
 const random = makeRandom(seed)
 const file = openSync(journal, 'a')
-const arrivalsFile = arrivals === null ? null : openSync(arrivals.file, 'a')
 /** @type {Disturbance} */
 let disturbance = {}
 
@@ -49,22 +51,18 @@ let disturbance = {}
 const sessions = new Set()
 const tally = { opened: 0, streams: 0, mostStreams: 0, goaways: 0, refused: 0, reset: 0 }
 
-/** @param {string | string[] | undefined} call its number */
-function execute(call) {
-  const bytes = Buffer.allocUnsafe(4)
-  bytes.writeUInt32LE(Number(call))
+/** @param {string | string[] | undefined} call its number @param {boolean} isExecuted false: it has just come */
+function note(call, isExecuted) {
+  const bytes = Buffer.allocUnsafe(ENTRY)
+  bytes.writeUInt32LE(Number(call), 0)
+  bytes.writeUInt8(index, 4)
+  bytes.writeUInt8(isExecuted ? 1 : 0, 5)
+  bytes.writeDoubleLE(Date.now(), 6)
   writeSync(file, bytes)
 }
 
-/** A request has come. @param {string | string[] | undefined} call its number */
-function note(call) {
-  if (arrivals === null || arrivalsFile === null) return
-  const bytes = Buffer.allocUnsafe(12)
-  bytes.writeUInt32LE(Number(call), 0)
-  bytes.writeUInt32LE(arrivals.server, 4)
-  bytes.writeUInt32LE(Date.now() - arrivals.from, 8)
-  writeSync(arrivalsFile, bytes)
-}
+/** @param {string | string[] | undefined} call */
+const execute = (call) => note(call, true)
 
 /** @param {Stream} stream @param {number} status @param {string} [body] */
 function answer(stream, status, body) {
@@ -93,7 +91,7 @@ function later(stream, delay, run) {
 const routes = {
   /** A small request, such as a notification to a device. */
   '/small'(stream, headers) {
-    note(headers['x-call'])
+    note(headers['x-call'], false)
     if (isRough && random.chance(0.003)) return reset(stream, NGHTTP2_REFUSED_STREAM)
     if (isRough && random.chance(0.003)) {
       // Before the body has come: RFC 9113 §8.1.
@@ -218,26 +216,21 @@ server.on('stream', (/** @type {Stream} */ stream, headers) => {
   else if (!stream.destroyed) route(stream, headers)
 })
 
-serveParent(
-  () => ({ tally: { ...tally, sessions: sessions.size } }),
-  (/** @type {{ listen?: number, drain?: number, disturbance?: Disturbance }} */ message) => {
-    const { listen, drain } = message
-    disturbance = message.disturbance ?? disturbance
-    if (listen !== undefined) {
-      server.listen(listen, '127.0.0.1', () => {
-        const address = server.address()
-        if (address === null || typeof address === 'string') throw new Error('no port')
-        process.send?.({ listening: address.port })
-      })
-    }
-    if (drain !== undefined) {
-      // A rolling restart: the next server listens while this one finishes its streams, until it loses its patience.
-      for (const session of sessions) retire(session)
-      // From Node 24 on it closes the sessions, too.
-      server.close(() => process.exit())
-      setTimeout(() => process.exit(), drain)
-      process.send?.({ drains: true })
-    }
+serve({
+  prepare: () => true,
+  async listen(/** @type {number} */ port) {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    return portOf(server)
   },
-)
-process.send?.({ isReady: true })
+  /** A rolling restart: the next server listens while this one finishes its streams, until it loses its patience. */
+  drain(/** @type {number} */ patience) {
+    for (const session of sessions) retire(session)
+    // From Node 24 on it closes the sessions, too.
+    server.close(() => process.exit())
+    setTimeout(() => process.exit(), patience)
+  },
+  disturb(/** @type {Disturbance} */ next) {
+    disturbance = next
+  },
+  tally: () => ({ ...tally, sessions: sessions.size }),
+})

@@ -1,7 +1,7 @@
 /** The scene `upstreams`: a service of four servers that are killed, restarted, slowed down, and fail. */
 import { setTimeout } from 'node:timers/promises'
 
-/** @typedef {import('./scene.mjs').Scene} Scene @typedef {import('./scene.mjs').Arrival} Arrival */
+/** @typedef {import('./scene.mjs').Scene} Scene @typedef {import('./scene.mjs').Entry} Entry */
 
 const SERVERS = 4
 /** Milliseconds between two calls of a worker. */
@@ -48,11 +48,11 @@ const DISTURBANCES = [
  * @param {Scene} scene
  */
 export async function playUpstreams(scene) {
-  const { options, dodici, restarts, random, watch } = scene
-  const atATime = options.atATime ?? 40
+  const { options, dodici, random, watch } = scene
+  const { atATime = 40 } = options
   const length = Math.max(LEAST, Math.min(LENGTH, options.milliseconds / 16))
   const calm = Math.max(LEAST, Math.min(CALM, options.milliseconds / 16))
-  await scene.startOrigins(SERVERS, { keepsArrivals: true })
+  await scene.startOrigins(SERVERS)
   const urls = scene.origins.map(({ url }) => url)
   const pools = [null, { after: /** @type {const} */ ('p95') }].map((hedge) => ({
     hedge,
@@ -63,32 +63,20 @@ export async function playUpstreams(scene) {
   /** @type {{ name: string, server: number, from: number, until: number }[]} */
   const times = []
   let isOver = false
-  let served = 0
   let failed = 0
-  /** Milliseconds in which no call was served. */
-  let silence = 0
-  let last = performance.now()
 
   /** @param {(typeof pools)[number]} pool */
   async function work({ dispatcher, calls }) {
-    while (!isOver) {
-      const method = random.chance(READS) ? 'GET' : 'POST'
-      const call = scene.ledger.size
-      calls.add(call)
-      const fate = await scene.small(dispatcher, urls[0], { begun: performance.now(), method })
-      if (fate === 'executed') {
-        served++
-        const now = performance.now()
-        silence = Math.max(silence, restarts.between(last, now))
-        last = now
-      } else if (fate !== 'declined') {
-        failed++
-        if (method === 'GET') watch.violate(`call ${call}, a GET, has failed for nothing: ${fate}`)
-        if (fate === 'no')
-          watch.violate(`call ${call}, which no server has processed, has failed for nothing`)
-      }
-      await setTimeout(PAUSE)
+    const method = random.chance(READS) ? 'GET' : 'POST'
+    const call = scene.ledger.size
+    calls.add(call)
+    const fate = await scene.small(dispatcher, urls[0], { begun: performance.now(), method })
+    if (fate !== 'executed' && fate !== 'declined') {
+      failed++
+      if (method === 'GET') watch.violate(`call ${call}, a GET, has failed for nothing: ${fate}`)
+      if (fate === 'no') watch.violate(`call ${call}, which no server has processed, has failed for nothing`)
     }
+    await setTimeout(PAUSE)
   }
 
   async function disturb() {
@@ -100,9 +88,9 @@ export async function playUpstreams(scene) {
       const origin = scene.origins[server]
       const { name, play } = DISTURBANCES[i % DISTURBANCES.length]
       await origin.prepare()
-      const from = scene.now()
+      const from = Date.now()
       await play(origin, length)
-      times.push({ name, server, from, until: scene.now() })
+      times.push({ name, server, from, until: Date.now() })
     }
     await setTimeout(calm)
     isOver = true
@@ -111,7 +99,13 @@ export async function playUpstreams(scene) {
   const stopGuard = scene.guard(60_000)
   await Promise.all([
     disturb(),
-    ...pools.flatMap((pool) => Array.from({ length: atATime / pools.length }, () => work(pool))),
+    ...pools.map((pool) =>
+      scene.keepUp(
+        atATime / pools.length,
+        () => isOver,
+        () => work(pool),
+      ),
+    ),
   ])
   stopGuard()
   const stats = pools.map(({ dispatcher }) => Object.values(dispatcher.stats))
@@ -120,13 +114,9 @@ export async function playUpstreams(scene) {
     (one) => `${one.name} (${times.filter(({ name }) => name === one.name).length})`,
   )
   console.log(`One server at a time was ${counts.join(', ')}`)
-  console.log(
-    `${served} calls served, ${atATime} at a time, ${failed} POSTs lost that a server may have processed; ` +
-      `the longest time without one: ${silence.toFixed(0)} ms`,
-  )
-  const within = options.within ?? WITHIN
-  if (silence > within) watch.violate(`no call was served in ${silence.toFixed(0)} ms`)
-  const arrivals = scene.readArrivals()
+  console.log(`${atATime} calls at a time; ${failed} POSTs were lost that a server may have processed`)
+  scene.judgeSilence(options.within ?? WITHIN)
+  const arrivals = scene.readJournal().filter(({ isExecuted }) => !isExecuted)
   for (const [index, { hedge, calls }] of pools.entries()) {
     const hedges = stats[index].reduce((sum, { hedges }) => sum + hedges, 0)
     if (hedge !== null && hedges === 0 && length >= JUDGED) watch.violate('no call was hedged')
@@ -146,7 +136,7 @@ export async function playUpstreams(scene) {
 /**
  * Requests beyond one a call are within the budget at any time, and no POST is one of them.
  *
- * @param {Scene} scene @param {Arrival[]} arrivals @param {string} title
+ * @param {Scene} scene @param {Entry[]} arrivals @param {string} title
  */
 function judgeExtra({ ledger, watch }, arrivals, title) {
   const seen = new Set()
@@ -154,7 +144,7 @@ function judgeExtra({ ledger, watch }, arrivals, title) {
   const [first, extra] = [[], []]
   let count = 0
   for (const { call, at } of arrivals) {
-    const second = Math.floor(at / 1_000)
+    const second = Math.floor((at - arrivals[0].at) / 1_000)
     const counts = seen.has(call) ? extra : first
     counts[second] = (counts[second] ?? 0) + 1
     if (counts === extra) count++
@@ -180,7 +170,7 @@ function judgeExtra({ ledger, watch }, arrivals, title) {
 /**
  * A server that isn't itself gets far less than the others.
  *
- * @param {Scene} scene @param {Arrival[]} arrivals @param {string} what @param {{ server: number, from: number, until: number }[]} times
+ * @param {Scene} scene @param {Entry[]} arrivals @param {string} what @param {{ server: number, from: number, until: number }[]} times
  */
 function judgeShare({ watch }, arrivals, what, times) {
   let [own, all] = [0, 0]

@@ -1,0 +1,18 @@
+/**
+ * Has the parent process of this one call these methods, and tells their results. The process ends with its parent.
+ *
+ * @param {Readonly<Record<string, (argument: any) => unknown>>} methods
+ */
+export function serve(methods) {
+  process.on(
+    'message',
+    async (/** @type {{ call: number, method: string, argument: unknown }} */ message) => {
+      const { call, method, argument } = message
+      process.send?.({ call, result: await methods[method](argument) })
+    },
+  )
+  process.on('disconnect', () => process.exit())
+}
+
+/** Tells the parent process without being asked. @param {object} event */
+export const tell = (event) => void process.send?.({ event })

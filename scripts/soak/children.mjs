@@ -1,0 +1,82 @@
+/** The processes of a soak that run scripts of ours: see `child.mjs`. */
+import { fork } from 'node:child_process'
+import { join } from 'node:path'
+import { isGone, keep, stop, toPids } from '../processes.mjs'
+import { compileScript } from '../support.mjs'
+
+/** @param {string} file @param {unknown} argument @param {string[]} execArgv */
+const forkScript = (file, argument, execArgv = []) =>
+  keep(fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv }))
+
+/** A process whose methods this one calls. */
+export class Child {
+  /** Hears what it tells without being asked. @type {(event: any) => void} */
+  onEvent = () => {}
+  #calls = 0
+  /** By number. @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
+  #open = new Map()
+
+  /** @param {string} file a script @param {object} argument @param {string[]} [execArgv] */
+  constructor(file, argument, execArgv) {
+    this.process = forkScript(file, argument, execArgv)
+    this.process.on('message', (/** @type {any} */ { call, result, event }) => {
+      if (event !== undefined) return this.onEvent(event)
+      this.#open.get(call)?.resolve(result)
+      this.#open.delete(call)
+    })
+    this.process.on('exit', () => this.#fail())
+  }
+
+  get isGone() {
+    return isGone(this.process)
+  }
+
+  /** Calls a method that its `serve()` has. @param {string} method @param {unknown} [argument] @returns {Promise<any>} */
+  ask(method, argument) {
+    return new Promise((resolve, reject) => {
+      const call = this.#calls++
+      this.#open.set(call, { resolve, reject })
+      if (this.isGone) this.#fail()
+      // It may be dying: then its exit follows.
+      else this.process.send({ call, method, argument }, () => {})
+    })
+  }
+
+  async stop() {
+    if (this.process.connected) this.process.disconnect()
+    await stop(this.process)
+  }
+
+  #fail() {
+    const { signalCode, exitCode } = this.process
+    for (const { reject } of this.#open.values())
+      reject(new Error(`a server has died: ${signalCode ?? exitCode}`))
+    this.#open.clear()
+  }
+}
+
+/**
+ * Starts a script that needs modules in TypeScript.
+ *
+ * @param {string} path relative to scripts/ @param {object} argument
+ * @returns {Promise<{ child: Child, listening: any }>} with what its method `listen` has said
+ */
+export async function startChild(path, argument) {
+  const script = compileScript(path)
+  try {
+    const child = new Child(script.file, argument, ['--enable-source-maps'])
+    return { child, listening: await child.ask('listen') }
+  } finally {
+    script.remove()
+  }
+}
+
+/** See `watchdog.mjs`. @returns {() => Promise<void>} ends it */
+export function startWatchdog() {
+  const watchdog = forkScript(join(import.meta.dirname, 'watchdog.mjs'), null)
+  const timer = setInterval(() => watchdog.connected && watchdog.send(toPids(), () => {}), 1_000)
+  return async () => {
+    clearInterval(timer)
+    await stop(watchdog)
+  }
+}

@@ -2,12 +2,12 @@
  * What the attacks of a hostile server cost a client: CPU time, memory, and how the calls end. Each attack meets a client
  * of its own, in a process of its own, on each engine.
  */
-import { fork, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { generate } from 'selfsigned'
+import { setTimeout as wait } from 'node:timers/promises'
+import { makeCertificate } from '../scripts/certificate.mjs'
+import { Child } from '../scripts/children.mjs'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
-import { keep, stop } from '../scripts/processes.mjs'
 import { compileScript, loadModules } from '../scripts/support.mjs'
 
 const MEGABYTE = 1_000_000
@@ -43,46 +43,24 @@ function toSetting() {
 }
 
 /**
- * Starts a process that sends one message.
- *
- * @param {string} file @param {object} job @param {string} node @param {string[]} flags
- */
-function start(file, job, node, flags = []) {
-  const options = { execPath: node, execArgv: flags, env: { ...process.env, NODE_OPTIONS: '' } }
-  const child = keep(fork(file, [JSON.stringify(job)], options))
-  // A child that dies sends none: how it died is the message then.
-  const message = Promise.race([
-    once(child, 'message').then(([value]) => value),
-    once(child, 'exit').then(([code, signal]) => `the process ended: ${signal ?? `exit code ${code}`}`),
-  ])
-  return { child, message }
-}
-
-/**
  * @param {{ peer: string, client: string }} files
  * @param {{ name: string, engine: string, bytes: number, calls: number, patience: number }} job
  * @param {{ key: string, cert: string }} certificate @param {string} node
  * @returns {Promise<Figures | string>} a string: what became of the process
  */
 async function measure(files, job, certificate, node) {
-  const peer = start(files.peer, { name: job.name, ...certificate }, process.execPath)
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  const peer = new Child(files.peer, { name: job.name, ...certificate }, { env })
+  const own = { ...job, origin: await peer.ask('listen') }
+  const client = new Child(files.client, own, { execPath: node, execArgv: ['--expose-gc'], env })
+  // A client that is stuck natively reaches no limit of its own.
+  const timer = new AbortController()
+  const late = wait(3 * job.patience + 10_000, 'the process hangs', timer).catch(() => '')
   try {
-    const { origin } = await peer.message
-    const client = start(files.client, { ...job, origin }, node, ['--expose-gc'])
-    /** @type {NodeJS.Timeout | undefined} */
-    let timer
-    // A client that is stuck natively reaches no limit of its own.
-    const hang = new Promise((resolve) => {
-      timer = setTimeout(resolve, 3 * job.patience + 10_000, 'the process hangs')
-    })
-    try {
-      return await Promise.race([client.message, hang])
-    } finally {
-      clearTimeout(timer)
-      await stop(client.child)
-    }
+    return await Promise.race([client.ask('suffer').catch(({ message }) => message), late])
   } finally {
-    await stop(peer.child)
+    timer.abort()
+    await Promise.all([client.stop(), peer.stop()])
   }
 }
 
@@ -123,9 +101,7 @@ await runMain(async () => {
   const all = ATTACKS.map((/** @type {{ name: string }} */ { name }) => name)
   const names = all.filter((name) => name.includes(attacks))
   if (names.length === 0) throw new UsageError(`--attacks: none has ${attacks} in its name`)
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keyType: 'ec',
-  })
+  const certificate = await makeCertificate()
   const [peer, client] = ['peer', 'client'].map((script) => compileScript(`../bench/attacks/${script}.mjs`))
   /** @type {Row[]} */
   const rows = []
@@ -134,7 +110,7 @@ await runMain(async () => {
       for (const engine of engines) {
         process.stderr.write(`${name}, ${engine}\n`)
         const job = { name, engine, bytes, calls: CALLS, patience }
-        const figures = await measure({ peer: peer.file, client: client.file }, job, { key, cert }, node)
+        const figures = await measure({ peer: peer.file, client: client.file }, job, certificate, node)
         rows.push({ name, engine, figures })
       }
     }

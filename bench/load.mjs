@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
-import { linesOf, outputOf, stop } from '../scripts/processes.mjs'
+import { outputOf, stop } from '../scripts/processes.mjs'
 import { cores, directory, start } from './e2e/children.mjs'
 import { percentile } from './e2e/load.mjs'
 import { toSpread } from './e2e/print.mjs'
-import { describeMachine, nghttpdVersion, startProgram } from './e2e/servers.mjs'
+import { describeMachine, nghttpdVersion, startProgram, startScript } from './e2e/servers.mjs'
 
 const help = `Measures dodici load. The server has one core, and the client the other. Needs the build, nghttpd, h2load,
 taskset and two cores.
@@ -69,16 +69,10 @@ async function startNghttpd() {
   return { child, url: `http://127.0.0.1:${ports[0]}/file` }
 }
 
-/** A script of ours that writes its port. @param {string} name @param {string[]} args */
-async function startScript(name, ...args) {
-  const child = start('server', process.execPath, [
-    fileURLToPath(new URL(`load/${name}`, import.meta.url)),
-    ...args,
-  ])
-  child.stderr?.pipe(process.stderr)
-  const lines = linesOf(child)
-  const { value: port } = await lines.next()
-  return { child, lines, url: `http://127.0.0.1:${port}/` }
+/** A script of this benchmark. @param {string} name @param {object} options */
+async function startOwn(name, options = {}) {
+  const { ports, ...started } = await startScript(process.execPath, `../load/${name}`, options)
+  return { ...started, url: `http://127.0.0.1:${ports[0]}/` }
 }
 
 /** @type {Readonly<Record<string, (setting: Setting) => Promise<void>>>} */
@@ -105,7 +99,7 @@ const PARTS = {
   },
 
   async delay(setting) {
-    const { child, lines, url } = await startScript('delay-server.mjs', `${DELAY}`)
+    const { child, lines, url } = await startOwn('delay-server.mjs', { delay: DELAY })
     const shares = { p50: 0.5, p90: 0.9, p99: 0.99 }
     /** @type {Record<keyof typeof shares, [own: number, theirs: number][]>} */
     const pairs = { p50: [], p90: [], p99: [] }
@@ -159,7 +153,7 @@ const PARTS = {
   },
 
   async workers(setting) {
-    const { child, url } = await startScript('fields-server.mjs')
+    const { child, url } = await startOwn('fields-server.mjs')
     const args = [
       '-c',
       '8',

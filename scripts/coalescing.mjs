@@ -1,11 +1,12 @@
 /** What origins that share a connection save: `npm run coalescing -- --help`. */
 
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createSecureServer } from 'node:http2'
-import { fileURLToPath } from 'node:url'
-import { generate } from 'selfsigned'
+import { startRelay } from '../bench/e2e/servers.mjs'
+import { median } from '../bench/e2e/statistics.mjs'
+import { makeCertificate } from './certificate.mjs'
 import { readOptions, runMain } from './options.mjs'
+import { portOf } from './processes.mjs'
 
 const help = `Usage: npm run coalescing -- [options]
 
@@ -19,14 +20,10 @@ and without it. Prints a table in Markdown: docs/connections.md has it. The serv
 const ORIGINS = 10
 const FILES = 50
 const BODY = Buffer.alloc(2_048, 'x')
-const RELAY = fileURLToPath(new URL('../bench/e2e/latency-relay.mjs', import.meta.url))
 
 /** A server of all origins, which counts its handshakes. */
 async function startServer() {
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'shared.test' }], {
-    keyType: 'ec',
-    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: '*.shared.test' }] }],
-  })
+  const { key, cert } = await makeCertificate('*.shared.test')
   const seen = { handshakes: 0 }
   const server = createSecureServer({ key, cert })
   server.on('secureConnection', () => seen.handshakes++)
@@ -38,21 +35,8 @@ async function startServer() {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { port, ca: cert, seen, close: () => server.close() }
+  return { port: portOf(server), ca: cert, seen, close: () => server.close() }
 }
-
-/** @param {number} port @param {number} delay milliseconds each way */
-async function startRelay(port, delay) {
-  const child = spawn(process.execPath, [RELAY, JSON.stringify({ port, delay })], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const [line] = await once(child.stdout, 'data')
-  return { port: Number(String(line).trim().split(' ').at(-1)), close: () => child.stdin.end() }
-}
-
-/** @param {number[]} values */
-const toMedian = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 await runMain(async () => {
   const options = readOptions(help)
@@ -61,7 +45,7 @@ await runMain(async () => {
   const name = 'dodici'
   const { Agent } = await import(name)
   const { port: behind, ca, seen, close } = await startServer()
-  const relay = await startRelay(behind, options.count('delay', 10))
+  const relay = await startRelay(process.execPath, behind, 2 * options.count('delay', 10))
   /** @type {import('node:net').LookupFunction} */
   const lookup = (_hostname, { all }, callback) => {
     if (all === true) callback(null, [{ address: '127.0.0.1', family: 4 }])
@@ -93,11 +77,11 @@ await runMain(async () => {
     for (let round = 0; round < rounds; round++)
       for (const [isShared, list] of results) list.push(await play(engine, isShared))
     for (const [isShared, list] of results) {
-      const time = toMedian(list.map((one) => one.time))
-      const handshakes = toMedian(list.map((one) => one.handshakes))
+      const time = median(list.map((one) => one.time))
+      const handshakes = median(list.map((one) => one.handshakes))
       console.log(`| \`${engine}\` | \`${isShared}\` | ${handshakes} | ${time.toFixed(0)} ms |`)
     }
   }
-  relay.close()
+  await relay.stop()
   close()
 })

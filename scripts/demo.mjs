@@ -9,7 +9,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as after } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { generate } from 'selfsigned'
+import { makeCertificate } from './certificate.mjs'
 
 /**
  * @typedef {typeof import('dodici')} Dodici
@@ -278,21 +278,18 @@ function respond(stream, headers) {
 }
 
 async function serve() {
-  const pem = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keyType: 'ec',
-    extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
-  })
+  const { key, cert } = await makeCertificate()
   const settings = { enableConnectProtocol: true } // For extended CONNECT (RFC 8441 §3).
   const origins = []
   for (const [scheme, server] of /** @type {const} */ ([
-    ['https', createSecureServer({ key: pem.private, cert: pem.cert, settings })],
+    ['https', createSecureServer({ key, cert, settings })],
     ['http', createServer({ settings })],
   ])) {
     await once(server.on('stream', respond).listen(0, '127.0.0.1'), 'listening')
     const address = server.address()
     if (address !== null && typeof address === 'object') origins.push(`${scheme}://127.0.0.1:${address.port}`)
   }
-  process.send?.({ origins, ca: pem.cert })
+  process.send?.({ origins, ca: cert })
   process.on('disconnect', () => process.exit())
 }
 

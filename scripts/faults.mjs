@@ -1,7 +1,7 @@
 /** Every behaviour of the fault server × every client: `npm run faults -- --help`. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
+import { makeCertificate } from './certificate.mjs'
 import { BEHAVIOURS } from './faults/behaviours.mjs'
 import { toFile, toPage } from './faults/page.mjs'
 import { ClientProcess, HANGS, LIMIT, MEMORY, PAUSE, play, toWorst } from './faults/play.mjs'
@@ -95,16 +95,14 @@ async function playAll(name, behaviours, rounds, tls) {
 /** @param {readonly string[]} names @param {string} only @param {number} rounds */
 async function playTable(names, only, rounds) {
   const behaviours = BEHAVIOURS.filter(({ name }) => name.includes(only))
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
-    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
-  })
+  const certificate = await makeCertificate()
   /** @type {Row[]} */
   const rows = behaviours.map(({ group, name, wants }) => ({ group, name, wants, outcomes: {} }))
   const waiting = [...names]
   const lane = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const isOurs = name.startsWith('dodici')
-      for (const [index, outcome] of (await playAll(name, behaviours, rounds, { key, cert })).entries()) {
+      for (const [index, outcome] of (await playAll(name, behaviours, rounds, certificate)).entries()) {
         // How a request fails that should is told of Dodici alone.
         const isKept = isOurs || outcome.verdict !== 'right'
         rows[index].outcomes[name] = isKept ? outcome : { ...outcome, detail: '' }

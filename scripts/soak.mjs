@@ -1,9 +1,9 @@
 /** Very many requests to servers that misbehave at random, and a check for leaks: `npm run soak -- --help`. */
 import { pathToFileURL } from 'node:url'
+import { startChild, startWatchdog } from './children.mjs'
 import { ENGINES, readOptions, runMain } from './options.mjs'
 import { makeRandom } from './random.mjs'
 import { runChaos } from './soak/chaos/run.mjs'
-import { startChild, startWatchdog } from './soak/children.mjs'
 import { play } from './soak/load.mjs'
 import { runScene, sceneNames } from './soak/scenes/run.mjs'
 import { hasGo, hasNghttpd, startGrpc, startNghttpd } from './soak/servers.mjs'

@@ -13,7 +13,7 @@ const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20
  * Compiles in memory.
  *
  * @param {string} code such as `export { a } from '../test/support/a.ts'`: what it imports is relative to this folder
- * @returns {Promise<Record<string, any>>} what it exports
+ * @returns {Promise<any>} what it exports
  */
 export async function loadModules(code) {
   const { outputFiles } = buildSync({

@@ -1,10 +1,10 @@
 /** Runs the worker on the pinned Node 24, against a server in a process of its own. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { keep, linesOf, makeFolder, stop } from '../../scripts/processes.mjs'
+import { keep, linesOf, stop } from '../../scripts/processes.mjs'
+import { compileScript } from '../../scripts/support.mjs'
 
 /** @param {string} relative */
 const toFile = (relative) => fileURLToPath(new URL(relative, import.meta.url))
@@ -48,20 +48,6 @@ async function readNumber(child) {
   return Number(value)
 }
 
-/** @param {string} folder @returns {Promise<string>} a build of the sources, as `tsup` makes the published one */
-async function bundle(folder) {
-  const outfile = join(folder, 'dodici.mjs')
-  await build({
-    entryPoints: [toFile('../../src/index.ts')],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-  })
-  return outfile
-}
-
 /**
  * @typedef {object} Meter
  * @property {(path: string, extra?: number) => Promise<number>} measure bytes a request, in a fresh process each time
@@ -74,14 +60,14 @@ async function bundle(folder) {
  */
 export async function openMeter(file = null) {
   const node = await pinnedNode()
-  const { folder, remove } = makeFolder('allocations')
+  const compiled = file === null ? compileScript('../src/index.ts') : null
   const server = start(node, [toFile('server.mjs')])
   const close = async () => {
     await stop(server)
-    remove()
+    compiled?.remove()
   }
   try {
-    const dodici = file === null ? await bundle(folder) : resolve(file)
+    const dodici = compiled?.file ?? resolve(file ?? '')
     const origin = `http://127.0.0.1:${await readNumber(server)}`
     return { measure: (path, extra = 0) => measure(node, { path, origin, dodici, extra }), close }
   } catch (error) {

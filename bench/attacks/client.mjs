@@ -1,8 +1,9 @@
 /**
- * A client that suffers one attack, in a process of its own, started with --expose-gc. It sends its figures as a message.
+ * A client that suffers one attack, in a process of its own, started with --expose-gc. It tells its figures.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { serve } from '../../scripts/child.mjs'
 import * as dodici from '../../src/index.ts'
 import { sufferAttack } from '../../test/support/clients/attack-client.ts'
 import { findAttack } from '../../test/support/peers/attacks.ts'
@@ -82,5 +83,6 @@ const meter = {
   },
 }
 
-const outcome = await sufferAttack(dodici, findAttack(name), job, meter, WARMUP)
-process.send?.({ ...outcome, ...figures }, () => process.exit())
+serve({
+  suffer: async () => ({ ...(await sufferAttack(dodici, findAttack(name), job, meter, WARMUP)), ...figures }),
+})

@@ -1,4 +1,5 @@
-/** The peer of one attack, in a process of its own. It sends its origin as a message, and ends with its parent. */
+/** The peer of one attack, in a process of its own. It ends with its parent. */
+import { serve } from '../../scripts/child.mjs'
 import { toAttackScript } from '../../test/support/peers/attack-peer.ts'
 import { findAttack } from '../../test/support/peers/attacks.ts'
 import { listenPeer } from '../../test/support/peers/peer.ts'
@@ -8,5 +9,4 @@ const { name, key, cert } = JSON.parse(process.argv[2] ?? '{}')
 
 const attack = findAttack(name)
 const peer = await listenPeer(toAttackScript(attack), attack.isTls ? { key, cert } : {})
-process.send?.({ origin: peer.origin })
-process.on('disconnect', () => process.exit())
+serve({ listen: () => peer.origin })

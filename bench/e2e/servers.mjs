@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { generate } from 'selfsigned'
+import { makeCertificate } from '../../scripts/certificate.mjs'
 import { UsageError } from '../../scripts/options.mjs'
 import { linesOf, startOnPort, stop } from '../../scripts/processes.mjs'
 import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
@@ -61,14 +61,10 @@ let made
 
 async function certificate() {
   if (made === undefined) {
-    const pem = await generate([{ name: 'commonName', value: 'localhost' }], {
-      keyType: 'ec',
-      algorithm: 'sha256',
-      extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
-    })
+    const { key, cert } = await makeCertificate()
     made = { keyFile: join(directory, 'key.pem'), certFile: join(directory, 'cert.pem') }
-    writeFileSync(made.keyFile, pem.private)
-    writeFileSync(made.certFile, pem.cert)
+    writeFileSync(made.keyFile, key)
+    writeFileSync(made.certFile, cert)
   }
   return made
 }
@@ -139,10 +135,11 @@ export async function startScript(node, script, options) {
   const file = fileURLToPath(new URL(script, import.meta.url))
   const child = start('server', node, [file, JSON.stringify(options)])
   child.stderr?.pipe(process.stderr)
-  const { value } = await linesOf(child).next()
+  const lines = linesOf(child)
+  const { value } = await lines.next()
   const ports = /^listening ([\d,]+)$/.exec(value ?? '')?.[1]
   if (ports === undefined) throw new Error(`${script} did not start`)
-  return { child, ports: ports.split(',').map(Number) }
+  return { child, lines, ports: ports.split(',').map(Number) }
 }
 
 /** @param {string} node @param {number} port where to @param {number} rtt in milliseconds */

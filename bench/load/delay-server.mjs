@@ -6,7 +6,8 @@ import { createServer } from 'node:http2'
 import { portOf } from '../../scripts/processes.mjs'
 import { percentile } from '../e2e/load.mjs'
 
-const delay = Number(process.argv[2])
+/** @type {{ delay: number }} */
+const { delay } = JSON.parse(process.argv[2] ?? '{}')
 /** @type {number[]} */
 const taken = []
 
@@ -22,7 +23,7 @@ server.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ strea
   }, delay)
 })
 server.listen(0, '127.0.0.1', () => {
-  process.stdout.write(`${portOf(server)}\n`)
+  process.stdout.write(`listening ${portOf(server)}\n`)
 })
 process.stdin.resume()
 process.stdin.on('end', () => {

@@ -76,7 +76,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   })
 })
 server.listen(0, '127.0.0.1', () => {
-  process.stdout.write(`${portOf(server)}\n`)
+  process.stdout.write(`listening ${portOf(server)}\n`)
 })
 process.stdin.resume()
 process.stdin.on('end', () => process.exit())

@@ -1,9 +1,9 @@
 /** The body of a response that is coded in gzip, as fetch undoes it: small ones at once. */
 import zlib from 'node:zlib'
-import { loadSource } from '../source.mjs'
+import { loadModules } from '../../scripts/support.mjs'
 
 /** @type {typeof import('../../src/fetch/decode.ts')} */
-const { BodyDecoder, Decoder } = await loadSource('fetch/decode.ts')
+const { BodyDecoder, Decoder } = await loadModules(`export * from '../src/fetch/decode.ts'`)
 
 /** As many responses as may be in flight: threads and event loop work side by side then. */
 const BODIES = 50

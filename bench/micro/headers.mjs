@@ -3,14 +3,14 @@
  * node:http2.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { loadSource } from '../source.mjs'
+import { loadModules } from '../../scripts/support.mjs'
 
 /** @type {typeof import('../../src/request/headers.ts')} */
-const { addHeaders } = await loadSource('request/headers.ts')
+const { addHeaders } = await loadModules(`export * from '../src/request/headers.ts'`)
 /** @type {typeof import('../../src/session/node/node-headers.ts')} */
-const { toFieldObject } = await loadSource('session/node/node-headers.ts')
+const { toFieldObject } = await loadModules(`export * from '../src/session/node/node-headers.ts'`)
 /** @type {typeof import('../../src/request/header-object.ts')} */
-const { toResponseHeaders } = await loadSource('request/header-object.ts')
+const { toResponseHeaders } = await loadModules(`export * from '../src/request/header-object.ts'`)
 
 const object = {
   Accept: 'application/json',

@@ -1,8 +1,8 @@
 /** What is under way: things that come, live for a while and go, all the time. */
-import { loadSource } from '../source.mjs'
+import { loadModules } from '../../scripts/support.mjs'
 
 /** @type {typeof import('../../src/core/unordered-list.ts')} */
-const { UnorderedList } = await loadSource('core/unordered-list.ts')
+const { UnorderedList } = await loadModules(`export * from '../src/core/unordered-list.ts'`)
 
 class Item {
   listIndex = -1

@@ -1,10 +1,8 @@
 /** Plays a behaviour to a client, and judges what came of it. */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createFaultServer } from 'dodici/testing'
-import { isGone } from '../processes.mjs'
+import { Child } from '../children.mjs'
 
 /**
  * @typedef {import('./behaviours.mjs').Behaviour} Behaviour
@@ -66,9 +64,11 @@ export const PAUSE = 100
 /** A POST that has taken so much of its limit has ended by it. */
 const LATE = 0.9
 
+const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url))
+
 /** A client in a process of its own, which is started anew where it has crashed or hangs. */
 export class ClientProcess {
-  /** @type {import('node:child_process').ChildProcess | null} */
+  /** @type {Child | null} */
   #child = null
   /** What it had at its beginning. KiB. */
   #base = 0
@@ -82,40 +82,29 @@ export class ClientProcess {
   /** @param {import('../../test/interop/fault-clients.ts').Order} order @returns {Promise<Told | 'hangs' | 'crashes'>} */
   async ask(order) {
     const child = await this.#start()
-    const stop = new AbortController()
-    const { signal } = stop
-    // Where the process has just ended, 'exit' tells.
-    child.send(order, () => {})
-    /** @type {Promise<{ answers: Answer[], rss: number }>} */
-    const told = once(child, 'message', { signal }).then(([message]) => message)
-    const gone = once(child, 'exit', { signal }).then(() => /** @type {const} */ ('crashes'))
-    const late = delay(HANGS, /** @type {const} */ ('hangs'), { signal })
-    try {
-      const outcome = await Promise.race([told, gone, late])
-      if (typeof outcome !== 'string') return { answers: outcome.answers, grown: outcome.rss - this.#base }
-      this.stop()
-      return outcome
-    } finally {
-      // The two that came too late.
-      for (const other of [told, gone, late]) other.catch(() => {})
-      stop.abort()
-    }
+    /** @type {Promise<{ answers: Answer[], rss: number } | 'crashes'>} */
+    const told = child.ask('play', order).catch(() => 'crashes')
+    const timer = new AbortController()
+    const late = delay(HANGS, /** @type {const} */ ('hangs'), { signal: timer.signal })
+    const outcome = await Promise.race([told, late])
+    late.catch(() => {})
+    timer.abort()
+    if (typeof outcome !== 'string') return { answers: outcome.answers, grown: outcome.rss - this.#base }
+    this.stop()
+    return outcome
   }
 
   stop() {
-    this.#child?.kill('SIGKILL')
+    void this.#child?.stop()
     this.#child = null
   }
 
   async #start() {
-    if (this.#child !== null && !isGone(this.#child)) return this.#child
-    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), [this.#name], {
-      stdio: ['ignore', 'ignore', process.env.FAULTS_STDERR === undefined ? 'ignore' : 'inherit', 'ipc'],
-    })
-    const [{ rss }] = await once(child, 'message')
-    this.#base = rss
-    this.#child = child
-    return child
+    if (this.#child?.isGone === false) return this.#child
+    const output = process.env.FAULTS_STDERR === undefined ? 'ignore' : 'inherit'
+    this.#child = new Child(CHILD, this.#name, { stdio: ['ignore', 'ignore', output, 'ipc'] })
+    this.#base = await this.#child.ask('begin')
+    return this.#child
   }
 }
 

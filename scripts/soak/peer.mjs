@@ -3,8 +3,8 @@
  * a separate process. Its argument is `{ seed }`.
  */
 import { createFaultServer } from '../../src/testing/index.ts'
+import { serve } from '../child.mjs'
 import { makeRandom } from '../random.mjs'
-import { serve } from './child.mjs'
 
 /**
  * @typedef {import('../../src/testing/index.ts').FaultStream} FaultStream

@@ -22,11 +22,10 @@ const ECHO = join(import.meta.dirname, 'echo.mjs')
 export const hasNghttpd = has('nghttpd', '--version')
 export const hasGo = has('go', 'version')
 
-/** A server whose folder goes with it. @param {string} command @param {(port: number, folder: string) => string[]} toArgs @param {NodeJS.ProcessEnv} [env] */
-async function startIn(command, toArgs, env) {
+/** A server with a folder, which goes with it. @param {(folder: string) => ReturnType<typeof startServer>} start */
+async function startWithFolder(start) {
   const { folder, remove } = makeFolder('soak')
-  const own = { ...(env ?? PROGRAM_ENV), HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder }
-  const { stop, ...started } = await startServer(command, (port) => toArgs(port, folder), own)
+  const { stop, ...started } = await start(folder)
   return {
     ...started,
     async stop() {
@@ -36,22 +35,22 @@ async function startIn(command, toArgs, env) {
   }
 }
 
+/** @param {string} command @param {(port: number, folder: string) => string[]} toArgs @param {NodeJS.ProcessEnv} env */
+const startIn = (command, toArgs, env = PROGRAM_ENV) =>
+  startWithFolder((folder) => {
+    const own = { ...env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder }
+    return startServer(command, (port) => toArgs(port, folder), own)
+  })
+
 /** A program of Go's, which is built first. @param {string} cwd @param {string} source @param {(port: number) => string[]} toArgs */
-async function startGo(cwd, source, toArgs) {
-  const { folder, remove } = makeFolder('soak')
-  const binary = join(folder, 'server')
-  const args = ['build', '-ldflags=-s -w', '-o', binary, source]
-  const { status, stderr } = spawnSync('go', args, { cwd, env: PROGRAM_ENV, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`go cannot build ${source}: ${stderr}`)
-  const { stop, ...started } = await startServer(binary, toArgs)
-  return {
-    ...started,
-    async stop() {
-      await stop()
-      remove()
-    },
-  }
-}
+const startGo = (cwd, source, toArgs) =>
+  startWithFolder(async (folder) => {
+    const binary = join(folder, 'server')
+    const args = ['build', '-ldflags=-s -w', '-o', binary, source]
+    const { status, stderr } = spawnSync('go', args, { cwd, env: PROGRAM_ENV, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`go cannot build ${source}: ${stderr}`)
+    return await startServer(binary, toArgs)
+  })
 
 /** A correct server: failures with it are the client's own. @param {number} size of the body of each response to a GET, which says it */
 export const startNghttpd = (size = 20) =>

@@ -58,7 +58,7 @@ export interface Order {
 }
 
 /** One request of an order. */
-interface Wanted {
+export interface Wanted {
   readonly method: string
   readonly path: string
   readonly url: string
@@ -67,11 +67,12 @@ interface Wanted {
 }
 
 /** Of a request that has not failed. */
-type WholeResponse = Pick<Answer, 'status' | 'text'>
+export type WholeResponse = Pick<Answer, 'status' | 'text'>
 
 const BOTH = ['h2c', 'TLS'] as const
 
-async function inTurn(
+/** Sends the requests of an order, one after the other. */
+export async function inTurn(
   { origin, requests, pause }: Order,
   ask: (wanted: Wanted) => Promise<WholeResponse>,
 ): Promise<Answer[]> {

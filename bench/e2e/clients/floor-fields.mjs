@@ -157,10 +157,10 @@ function toHpackFields({ HpackEncoder }, { HpackDecoder }) {
 export const fieldsOf = {
   floor: async () => BareFields,
   'floor-hpack': async () => {
-    const { loadSource } = await import('../../source.mjs')
+    const { loadModules } = await import('../../../scripts/support.mjs')
     return toHpackFields(
-      await loadSource('protocol/hpack/encoder.ts'),
-      await loadSource('protocol/hpack/decoder.ts'),
+      await loadModules(`export * from '../src/protocol/hpack/encoder.ts'`),
+      await loadModules(`export * from '../src/protocol/hpack/decoder.ts'`),
     )
   },
 }

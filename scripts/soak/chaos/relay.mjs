@@ -3,9 +3,9 @@
  * gets two ports of the relay, one with faults and one without. It tells the beginning and the end of each fault.
  */
 import { once } from 'node:events'
+import { serve, tell } from '../../child.mjs'
 import { portOf } from '../../processes.mjs'
 import { makeRandom } from '../../random.mjs'
-import { serve, tell } from '../child.mjs'
 import { Lane } from './lane.mjs'
 
 /** @type {{ seed: number, servers: { name: string, port: number }[] }} */

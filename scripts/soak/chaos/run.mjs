@@ -1,9 +1,9 @@
 /** The chaos mode of the soak: calls of all kinds to real servers, through a relay that has a fault now and then. */
 
 import { getHeapSpaceStatistics } from 'node:v8'
+import { startChild } from '../../children.mjs'
 import { makeRandom } from '../../random.mjs'
 import { chaosKinds } from '../calls.mjs'
-import { startChild } from '../children.mjs'
 import { play } from '../load.mjs'
 import { conclude, report, toLines, watchProcess } from '../verdict.mjs'
 import { Watch } from '../watch.mjs'

@@ -53,8 +53,7 @@ export async function playAges(scene) {
     const looking = setInterval(() => {
       side.mostSessions = Math.max(side.mostSessions, side.pool.stats.sessions.length)
     }, LOOK)
-    const isOver = () => performance.now() >= begun + length
-    await scene.keepUp(atATime, isOver, async () => {
+    const work = async () => {
       const now = performance.now()
       const method = random.chance(0.5) ? 'GET' : 'POST'
       const fate = await scene.small(side.pool, url, { begun: now, method })
@@ -62,15 +61,14 @@ export async function playAges(scene) {
       if (now >= begun + LEAD) latencies.push(performance.now() - now)
       if (fate !== 'executed') watch.violate(`a call has failed, with maxSessionAge: ${side.maxSessionAge}`)
       await setTimeout(PAUSE)
-    })
+    }
+    await scene.play(() => setTimeout(length), [[atATime, work]])
     clearInterval(looking)
     side.p99.push(toQuantile(latencies, 0.99))
   }
 
-  const stopGuard = scene.guard(60_000)
   for (let turn = 0; turn < turns; turn++)
     for (const side of turn % 2 === 0 ? sides : sides.toReversed()) await load(side)
-  stopGuard()
   const [without, aged] = sides
   const replaced = aged.pool.stats.ended.age
   await scene.end(sides.map(({ pool }) => pool))

@@ -29,7 +29,6 @@ async function playSender(scene) {
   let sent = 0
   let delivered = 0
   let again = 0
-  let killing = true
 
   /** One notification, until it is delivered. */
   async function send() {
@@ -52,12 +51,10 @@ async function playSender(scene) {
       await restarts.play(origin, () => origin.kill())
       await setTimeout(SENDER_CALM)
     }
-    killing = false
+    while (sent < requests) await setTimeout(SENDER_PAUSE)
   }
 
-  const stopGuard = scene.guard(60_000)
-  await Promise.all([kill(), scene.keepUp(atATime, () => sent >= requests && !killing, send)])
-  stopGuard()
+  await scene.play(kill, [[atATime, send]])
   const { goaways, refused, reset } = await origin.tally()
   await scene.end([pool])
   console.log(
@@ -98,7 +95,6 @@ async function playGateway(scene) {
   const pool = new dodici.Pool(origin.url, { ...scene.common, connections: null })
   const counts = { complete: 0, vanished: 0, broken: 0, again: 0 }
   let slowest = 0
-  let isOver = false
 
   /** @param {number} begun when the client came @param {AbortSignal | null} signal @returns how it ended */
   function ask(begun, signal) {
@@ -160,12 +156,9 @@ async function playGateway(scene) {
       await restarts.play(origin, () => (i % 2 === 0 ? origin.kill() : origin.drain(PATIENCE)))
     }
     await setTimeout(calm)
-    isOver = true
   }
 
-  const stopGuard = scene.guard(90_000)
-  await Promise.all([restart(), scene.keepUp(atATime, () => isOver, serve)])
-  stopGuard()
+  await scene.play(restart, [[atATime, serve]], 90_000)
   const { mostStreams, opened } = await origin.tally()
   await scene.end([pool])
   console.log(
@@ -192,8 +185,6 @@ async function playPool(scene) {
   await scene.startOrigins(SERVERS)
   const urls = scene.origins.map(({ url }) => url)
   const upstreams = new dodici.UpstreamPool(urls, scene.common)
-  let isOver = false
-
   async function work() {
     const method = random.chance(READS) ? 'GET' : 'POST'
     await scene.small(upstreams, urls[0], { begun: performance.now(), method })
@@ -207,12 +198,9 @@ async function playPool(scene) {
       await restarts.play(origin, () => origin.kill(AWAY))
       await setTimeout(calm)
     }
-    isOver = true
   }
 
-  const stopGuard = scene.guard(60_000)
-  await Promise.all([kill(), scene.keepUp(atATime, () => isOver, work)])
-  stopGuard()
+  await scene.play(kill, [[atATime, work]])
   await scene.end([upstreams])
   const within = options.within ?? WITHIN
   restarts.judge(watch, within, ['next', 'settled', 'firstByte'])
@@ -242,7 +230,6 @@ async function playPatience(scene) {
   await scene.startOrigins(2)
   const [standstill, calm] = [STANDSTILL, PATIENCE_CALM].map((most) => Math.min(most, milliseconds / 8))
   const until = performance.now() + milliseconds
-  const isOver = () => performance.now() > until
   /** @type {import('../../../types/index.ts').Dispatcher[]} */
   const dispatchers = []
   let suspensions = 0
@@ -297,7 +284,8 @@ async function playPatience(scene) {
     return length
   }
 
-  const loads = scene.origins.flatMap(({ url }) => {
+  /** @returns {[number, () => Promise<unknown>][]} */
+  const toLoads = (/** @type {{ url: string }} */ { url }) => {
     const small = makeClient('small calls', url)
     const pinged = makeClient('small calls, a PING every second', url, { pingInterval: 1_000 })
     const slow = makeClient('slow responses', url)
@@ -308,28 +296,25 @@ async function playPatience(scene) {
       if (fate !== 'executed') watch.violate(`a small call has failed, after ${suspensions} suspensions`)
       await setTimeout(PATIENCE_PAUSE)
     }
+    const upload = { method: 'POST', body: UPLOAD }
     return [
-      scene.keepUp(5, isOver, () => call(small)),
-      scene.keepUp(5, isOver, () => call(pinged)),
-      scene.keepUp(20, isOver, () => perform('/slow', {}, slow, readAll, 20)),
-      scene.keepUp(4, isOver, () => perform('/large', {}, stalled, stall, LARGE)),
-      scene.keepUp(4, isOver, () =>
-        perform('/upload', { method: 'POST', body: UPLOAD }, uploads, readAll, String(UPLOAD.length).length),
-      ),
+      [5, () => call(small)],
+      [5, () => call(pinged)],
+      [20, () => perform('/slow', {}, slow, readAll, 20)],
+      [4, () => perform('/large', {}, stalled, stall, LARGE)],
+      [4, () => perform('/upload', upload, uploads, readAll, String(UPLOAD.length).length)],
     ]
-  })
+  }
 
   async function suspend() {
-    while (!isOver()) {
+    while (performance.now() < until) {
       await setTimeout(calm)
       await scene.origins[1].suspend(standstill)
       suspensions++
     }
   }
 
-  const stopGuard = scene.guard(4 * MOST + 60_000)
-  await Promise.all([suspend(), ...loads])
-  stopGuard()
+  await scene.play(suspend, scene.origins.flatMap(toLoads), 4 * MOST + 60_000)
   const opened = (await Promise.all(scene.origins.map((origin) => origin.tally()))).map(
     (tally) => tally.opened,
   )

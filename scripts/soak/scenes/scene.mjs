@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { generate } from 'selfsigned'
+import { makeCertificate } from '../../certificate.mjs'
+import { Child } from '../../children.mjs'
 import { makeFolder, stop } from '../../processes.mjs'
 import { makeRandom } from '../../random.mjs'
-import { Child } from '../children.mjs'
 import { Stalls } from '../stalls.mjs'
 import { guard, toLines } from '../verdict.mjs'
 import { Expected, Watch } from '../watch.mjs'
@@ -352,14 +352,10 @@ export class Scene {
    *   connections
    */
   async startOrigins(count, { limit = 1_000, isRough = false } = {}) {
-    const pem = await generate([{ name: 'commonName', value: 'localhost' }], {
-      keyType: 'ec',
-      algorithm: 'sha256',
-      extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
-    })
-    this.ca = pem.cert
+    const certificate = await makeCertificate()
+    this.ca = certificate.cert
     this.#folder = makeFolder('scene')
-    const common = { key: pem.private, cert: pem.cert, journal: this.#journal, limit, isRough }
+    const common = { ...certificate, journal: this.#journal, limit, isRough }
     this.origins = Array.from(
       { length: count },
       (_, index) => new Origin({ ...common, index, name: 'abcdef'[index], seed: this.random.fork() }),
@@ -385,12 +381,26 @@ export class Scene {
     })
   }
 
-  /** So many workers, each of which works again and again. @param {number} count @param {() => boolean} isOver @param {() => Promise<unknown>} work */
-  async keepUp(count, isOver, work) {
-    const run = async () => {
-      while (!isOver()) await work()
+  /**
+   * Workers who work again and again, until a script is over.
+   *
+   * @param {() => Promise<void>} script @param {[count: number, work: () => Promise<unknown>][]} loads
+   * @param {number} [limit] milliseconds for one call
+   */
+  async play(script, loads, limit = 60_000) {
+    const stopGuard = guard(this.watch, this.options.timeLimit, () => this.report(), limit)
+    let isOver = false
+    const over = script().then(() => {
+      isOver = true
+    })
+    const run = async (/** @type {() => Promise<unknown>} */ work) => {
+      while (!isOver) await work()
     }
-    await Promise.all(Array.from({ length: count }, run))
+    await Promise.all([
+      over,
+      ...loads.flatMap(([count, work]) => Array.from({ length: count }, () => run(work))),
+    ])
+    stopGuard()
   }
 
   /** For every dispatcher of the scene. */
@@ -464,11 +474,6 @@ export class Scene {
     const silence = this.#silence.toFixed(0)
     console.log(`${this.served} small calls served; the longest time without one: ${silence} ms`)
     if (this.#silence > within) this.watch.violate(`no call was served in ${silence} ms`)
-  }
-
-  /** Watches the calls. @param {number} limit milliseconds for one call */
-  guard(limit) {
-    return guard(this.watch, this.options.timeLimit, () => this.report(), limit)
   }
 
   /** Nothing of the calls is left at the servers; then the dispatchers close, and no connection is. @param {import('../../../types/index.ts').Dispatcher[]} dispatchers */

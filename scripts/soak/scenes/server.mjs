@@ -8,9 +8,9 @@
 import { once } from 'node:events'
 import { openSync, writeSync } from 'node:fs'
 import { constants, createSecureServer } from 'node:http2'
+import { serve } from '../../child.mjs'
 import { portOf } from '../../processes.mjs'
 import { makeRandom } from '../../random.mjs'
-import { serve } from '../child.mjs'
 
 /**
  * @typedef {object} ServerOptions

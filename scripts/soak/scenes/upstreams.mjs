@@ -62,7 +62,6 @@ export async function playUpstreams(scene) {
   }))
   /** @type {{ name: string, server: number, from: number, until: number }[]} */
   const times = []
-  let isOver = false
   let failed = 0
 
   /** @param {(typeof pools)[number]} pool */
@@ -93,21 +92,13 @@ export async function playUpstreams(scene) {
       times.push({ name, server, from, until: Date.now() })
     }
     await setTimeout(calm)
-    isOver = true
   }
 
-  const stopGuard = scene.guard(60_000)
-  await Promise.all([
-    disturb(),
-    ...pools.map((pool) =>
-      scene.keepUp(
-        atATime / pools.length,
-        () => isOver,
-        () => work(pool),
-      ),
-    ),
-  ])
-  stopGuard()
+  const atOnce = atATime / pools.length
+  await scene.play(
+    disturb,
+    pools.map((pool) => [atOnce, () => work(pool)]),
+  )
   const stats = pools.map(({ dispatcher }) => Object.values(dispatcher.stats))
   await scene.end(pools.map(({ dispatcher }) => dispatcher))
   const counts = DISTURBANCES.map(

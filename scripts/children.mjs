@@ -1,12 +1,14 @@
-/** The processes of a soak that run scripts of ours: see `child.mjs`. */
+/** Processes that run scripts of ours: see `child.mjs`. None outlives this process. */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
-import { isGone, keep, stop, toPids } from '../processes.mjs'
-import { compileScript } from '../support.mjs'
+import { isGone, keep, stop, toPids } from './processes.mjs'
+import { compileScript } from './support.mjs'
 
-/** @param {string} file @param {unknown} argument @param {string[]} execArgv */
-const forkScript = (file, argument, execArgv = []) =>
-  keep(fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv }))
+/** @typedef {import('node:child_process').ForkOptions} ForkOptions */
+
+/** @param {string} file @param {unknown} argument @param {ForkOptions} [options] */
+const forkScript = (file, argument, options) =>
+  keep(fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], ...options }))
 
 /** A process whose methods this one calls. */
 export class Child {
@@ -16,9 +18,9 @@ export class Child {
   /** By number. @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
   #open = new Map()
 
-  /** @param {string} file a script @param {object} argument @param {string[]} [execArgv] */
-  constructor(file, argument, execArgv) {
-    this.process = forkScript(file, argument, execArgv)
+  /** @param {string} file a script @param {unknown} argument @param {ForkOptions} [options] */
+  constructor(file, argument, options) {
+    this.process = forkScript(file, argument, options)
     this.process.on('message', (/** @type {any} */ { call, result, event }) => {
       if (event !== undefined) return this.onEvent(event)
       this.#open.get(call)?.resolve(result)
@@ -49,8 +51,8 @@ export class Child {
 
   #fail() {
     const { signalCode, exitCode } = this.process
-    for (const { reject } of this.#open.values())
-      reject(new Error(`a server has died: ${signalCode ?? exitCode}`))
+    const error = new Error(`the process ended: ${signalCode ?? `exit code ${exitCode}`}`)
+    for (const { reject } of this.#open.values()) reject(error)
     this.#open.clear()
   }
 }
@@ -64,7 +66,7 @@ export class Child {
 export async function startChild(path, argument) {
   const script = compileScript(path)
   try {
-    const child = new Child(script.file, argument, ['--enable-source-maps'])
+    const child = new Child(script.file, argument, { execArgv: ['--enable-source-maps'] })
     return { child, listening: await child.ask('listen') }
   } finally {
     script.remove()

@@ -2,21 +2,21 @@
 // module, from CommonJS and from TypeScript, each against a server on loopback. It does the same with an install from git.
 // Both are done as on a machine that has nothing but Node, npm and git: with an empty home, and without other programs.
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http2'
-import { tmpdir } from 'node:os'
 import { delimiter, join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { keep, outputOf, portOf } from './processes.mjs'
+import { makeFolder, portOf } from './processes.mjs'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
+const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 const ENTRIES = ['connect', 'grpc-js', 'index', 'testing', 'undici']
 const FORMATS = ['cjs', 'd.cts', 'd.ts', 'js']
@@ -95,15 +95,12 @@ const INSTALL_LIMIT = 600_000
 /** npm 12 installs nothing from git without the first one, and an older npm ignores it. Without scripts there is no build. */
 const GIT_FLAGS = ['--allow-git=root', '--ignore-scripts=false', '--no-audit', '--no-fund']
 
-const temporary = await mkdtemp(join(tmpdir(), 'dodici-package-'))
+const { folder: temporary } = makeFolder('package')
 const NEWCOMER = await makeNewcomer()
 try {
   const tarball = await pack()
-  await checkFiles(tarball)
   const consumer = await install(tarball)
-  await withServer(async (url) => {
-    await checkTypeScript(consumer, url)
-  })
+  await checkTypeScript(consumer)
   await checkTesting(consumer)
   await checkGrpc(consumer)
   await checkBundles(consumer)
@@ -116,8 +113,6 @@ try {
   // What the child printed says more than that it failed; tsc reports on stdout.
   console.error(error instanceof Error && 'stdout' in error ? `${error.message}\n${error.stdout}` : error)
   process.exitCode = 1
-} finally {
-  await rm(temporary, { recursive: true, force: true })
 }
 
 /**
@@ -132,7 +127,27 @@ function toCommand(name, args) {
 
 /** @param {readonly string[]} args @param {string} cwd @param {NodeJS.ProcessEnv} env @returns what it has told by both streams */
 function npm(args, cwd, env = NEWCOMER) {
-  return run(...toCommand('npm', args), { cwd, env })
+  // Of the build at an install from git, more than a mebibyte of output would be an error.
+  return run(...toCommand('npm', args), {
+    cwd,
+    env,
+    timeout: INSTALL_LIMIT,
+    maxBuffer: Number.POSITIVE_INFINITY,
+  })
+}
+
+/**
+ * A folder with a package.json.
+ *
+ * @param {string} name @param {readonly string[]} files of test/tools/package that it has
+ */
+async function makeProject(name, files = []) {
+  const folder = join(temporary, name)
+  await mkdir(folder)
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  for (const file of files)
+    await cp(join(root, 'test/tools/package', file), join(folder, file), { recursive: true })
+  return folder
 }
 
 /**
@@ -168,61 +183,66 @@ function findProgram(name) {
   return join(folder, name)
 }
 
+/** The files are those that are meant. @param {string[]} files @param {string} what has them */
+function checkFiles(files, what) {
+  const others = files.map((file) => file.replaceAll(sep, '/')).filter((file) => !PART.test(file))
+  assert.deepEqual(others.sort(), MEANT, `${what} has other files than those that are meant`)
+}
+
 /** @returns the tarball's path */
 async function pack() {
   // With prepack, which builds: the tarball is the one that would be published.
-  await npm(['pack', '--loglevel=error', '--pack-destination', temporary], root, process.env)
-  const tarballs = (await readdir(temporary)).filter((name) => name.endsWith('.tgz'))
-  assert.equal(tarballs.length, 1)
-  return join(temporary, tarballs[0])
-}
-
-/** @param {string} tarball */
-async function checkFiles(tarball) {
-  // A name without a folder: the tar of Git for Windows takes `C:` for the name of a host.
-  const { stdout } = await run('tar', ['-tzf', relative(temporary, tarball)], { cwd: temporary })
-  const files = stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/^package\//, ''))
-    .sort()
-  console.log(`the tarball holds ${files.length} files:\n  ${files.join('\n  ')}`)
-  const others = files.filter((file) => !PART.test(file))
-  assert.deepEqual(others, MEANT, 'the tarball holds other files than those that are meant')
-  const { size } = await stat(tarball)
+  const args = ['pack', '--json', '--loglevel=error', '--pack-destination', temporary]
+  const { stdout } = await npm(args, root, process.env)
+  // What the build says comes first.
+  const [{ filename, size, files }] = JSON.parse(stdout.slice(stdout.search(/^\[$/m)))
+  /** @type {string[]} */
+  const paths = files.map((/** @type {{ path: string }} */ { path }) => path)
+  console.log(`the tarball has ${size} bytes, and ${paths.length} files:\n  ${paths.join('\n  ')}`)
+  checkFiles(paths, 'the tarball')
   assert.ok(size <= MAX_TARBALL, `the tarball has ${size} bytes, more than ${MAX_TARBALL}`)
-  console.log(`the tarball has ${size} bytes`)
+  return join(temporary, filename)
 }
 
 /** @param {string} tarball @returns the folder of a project that has the tarball installed */
 async function install(tarball) {
-  const consumer = join(temporary, 'consumer')
-  await mkdir(consumer)
-  await writeFile(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  const consumer = await makeProject('consumer', ['.'])
   await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify(TSCONFIG))
-  await cp(join(root, 'test/tools/package'), consumer, { recursive: true })
-
   // Without a network: it has no dependencies. npm's warnings aren't silenced: npm 11 warns of a `prepare` script here and at an
   // install from git, and so a clone builds dist/ by `postprepare`, which npm runs right behind it.
   const { stderr } = await npm(['install', '--offline', '--no-audit', '--no-fund', tarball], consumer)
   assert.equal(stderr, '', 'npm warns of the package')
   const installed = (await readdir(join(consumer, 'node_modules'))).filter((name) => !name.startsWith('.'))
   assert.deepEqual(installed, ['dodici'], 'the package has brought others with it')
-  await withServer((url) => checkImports(consumer, url))
-
-  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
-  await npm(['install', ...FLAGS, ...tools], consumer)
+  await checkImports(consumer)
+  await npm(['install', ...FLAGS, ...toPinned('typescript', '@types/node')], consumer)
   return consumer
 }
 
-/** A request each by import and by require. @param {string} consumer @param {string} url */
-async function checkImports(consumer, url) {
-  const esm = JSON.parse(await node(consumer, ['esm.mjs', url]))
-  const cjs = JSON.parse(await node(consumer, ['cjs.cjs', url]))
-  assert.ok(esm.length > 0, 'the package exports nothing')
-  assert.deepEqual(cjs, esm, 'the ES module and CommonJS export different names')
-  console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
+/** As the lock file has them. @param {string[]} names of packages */
+function toPinned(...names) {
+  return names.map((name) => `${name}@${devDependencies[name]}`)
+}
+
+/**
+ * Runs a program as an ES module and as CommonJS: both tell what the package exports.
+ *
+ * @param {string} consumer @param {string} entry @param {[esm: string, cjs: string]} files @param {string[]} args of both
+ */
+async function checkBoth(consumer, entry, [esm, cjs], ...args) {
+  const names = JSON.parse(await node(consumer, [esm, ...args]))
+  assert.ok(names.length > 0, `${entry} exports nothing`)
+  assert.deepEqual(
+    JSON.parse(await node(consumer, [cjs, ...args])),
+    names,
+    `${entry}: import and require differ`,
+  )
+  console.log(`${entry}, by import and by require: the same ${names.length} names: ${names.join(', ')}`)
+}
+
+/** A request each by import and by require. @param {string} consumer */
+function checkImports(consumer) {
+  return withServer((url) => checkBoth(consumer, 'dodici', ['esm.mjs', 'cjs.cjs'], url))
 }
 
 /**
@@ -235,61 +255,39 @@ async function weigh(consumer, what, files, most) {
   const sizes = (await Promise.all(contents)).map((content) => gzipSync(content, { level: 9 }).length)
   const length = sizes.reduce((sum, size) => sum + size)
   assert.ok(length <= most, `${what} costs ${length} bytes, more than ${most}`)
-  return length
+  console.log(`${what}: ${length} bytes as gzip`)
 }
 
-/**
- * `dodici/testing`: a request to its server, by import and by require; what it costs, and that Dodici doesn't load it.
- *
- * @param {string} consumer
- */
+/** Each format of an entry for another ecosystem. @param {string} consumer @param {'connect' | 'grpc-js'} entry */
+async function weighEntry(consumer, entry) {
+  for (const file of [`dist/${entry}.js`, `dist/${entry}.cjs`]) await weigh(consumer, file, [file], MAX_ENTRY)
+}
+
+/** `dodici/testing`: a request to its server; what it costs, and that Dodici doesn't load it. @param {string} consumer */
 async function checkTesting(consumer) {
-  const esm = JSON.parse(await node(consumer, ['testing.mjs']))
-  const cjs = JSON.parse(await node(consumer, ['testing.cjs']))
-  assert.ok(esm.length > 0, 'dodici/testing exports nothing')
-  assert.deepEqual(cjs, esm, 'the ES module and CommonJS of dodici/testing export different names')
-  const length = await weigh(consumer, 'dodici/testing', TESTING, MAX_TESTING)
-  console.log(
-    `dodici/testing: a request by import and by require; ${length} bytes as gzip; dodici doesn't load it`,
-  )
+  await checkBoth(consumer, 'dodici/testing', ['testing.mjs', 'testing.cjs'])
+  await weigh(consumer, 'dodici/testing', TESTING, MAX_TESTING)
 }
 
 /**
- * `dodici/connect`, which nothing else of the package has loaded: a call by import and by require, its declarations, and what it costs.
- * Without its peers it says which one is missing.
+ * `dodici/connect`, which nothing else of the package has loaded: a call, its declarations, and what it costs. Without its peers it says
+ * which one is missing.
  *
  * @param {string} consumer
  */
 async function checkConnect(consumer) {
   await assert.rejects(node(consumer, ['connect.mjs']), /@connectrpc\/connect/)
-  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const peers = CONNECT_PEERS.map((name) => `${name}@${devDependencies[name]}`)
-  await npm(['install', ...FLAGS, ...peers], consumer)
-  const esm = JSON.parse(await node(consumer, ['connect.mjs']))
-  const cjs = JSON.parse(await node(consumer, ['connect.cjs']))
-  assert.ok(esm.length > 0, 'dodici/connect exports nothing')
-  assert.deepEqual(cjs, esm, 'the ES module and CommonJS of dodici/connect export different names')
-  const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node']
+  await npm(['install', ...FLAGS, ...toPinned(...CONNECT_PEERS)], consumer)
+  await checkBoth(consumer, 'dodici/connect', ['connect.mjs', 'connect.cjs'])
   // The declarations of connect-es name `HeadersInit`, which is the DOM's.
-  const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom']
-  const files = ['connect.ts', 'connect-cjs.cts']
-  await node(consumer, ['node_modules/typescript/bin/tsc', ...options, ...libraries, ...files])
-  for (const file of ['dist/connect.js', 'dist/connect.cjs'])
-    console.log(`${file}: a call; ${await weigh(consumer, file, [file], MAX_ENTRY)} bytes as gzip`)
+  await compile(consumer, 'typescript', ['--lib', 'es2022,dom'], ['connect.ts', 'connect-cjs.cts'])
+  await weighEntry(consumer, 'connect')
 }
 
-/**
- * `dodici/grpc-js`: by import and by require, where its peer isn't installed; and what it costs.
- *
- * @param {string} consumer
- */
+/** `dodici/grpc-js`, where its peer isn't installed, and what it costs. @param {string} consumer */
 async function checkGrpc(consumer) {
-  const [esm, cjs] = [await node(consumer, ['grpc-js.mjs']), await node(consumer, ['grpc-js.cjs'])]
-  assert.equal(cjs, esm, 'the ES module and CommonJS of dodici/grpc-js differ')
-  for (const file of ['dist/grpc-js.js', 'dist/grpc-js.cjs']) {
-    const length = await weigh(consumer, file, [file], MAX_ENTRY)
-    console.log(`dodici/grpc-js: says what is missing without its peer; ${file} has ${length} bytes as gzip`)
-  }
+  await checkBoth(consumer, 'dodici/grpc-js', ['grpc-js.mjs', 'grpc-js.cjs'])
+  await weighEntry(consumer, 'grpc-js')
 }
 
 /**
@@ -305,59 +303,69 @@ async function checkCli(consumer) {
     file.startsWith('cli-'),
   )
   const files = ['dist/cli.js', ...parts.map((part) => `dist/parts/${part}`)]
-  const length = await weigh(consumer, 'the command line', files, MAX_CLI)
-  console.log(`dodici serve, dodici faults: a request over h2c and over TLS each; ${length} bytes as gzip`)
+  await weigh(
+    consumer,
+    'dodici serve and dodici faults, with a request over h2c and over TLS each',
+    files,
+    MAX_CLI,
+  )
 }
 
 /** It is there as `npx dodici`. @param {string} consumer */
 async function checkProgram(consumer) {
   const ask = (/** @type {string} */ option) =>
     run(...toCommand('npx', ['--no-install', 'dodici', option]), { cwd: consumer, env: NEWCOMER })
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   assert.equal((await ask('--version')).stdout.trim(), version, 'npx dodici --version says another version')
   assert.match((await ask('--help')).stdout, /dodici serve/, "npx dodici --help doesn't name its commands")
 }
 
 /** What an install from git has: the same dist/ as the tarball, which is all that users see. */
 async function checkGit() {
-  const folder = join(temporary, 'git')
-  await mkdir(folder)
-  const consumer = await installFromGit(folder)
-  for (const file of ['esm.mjs', 'cjs.cjs', 'request.mjs']) {
-    await cp(join(root, 'test/tools/package', file), join(consumer, file))
-  }
-  const files = await readdir(join(consumer, 'node_modules/dodici'), { recursive: true, withFileTypes: true })
-  const names = files
-    .filter((file) => file.isFile())
-    .map((file) => relative(join(consumer, 'node_modules/dodici'), join(file.parentPath, file.name)))
-    .map((name) => name.replaceAll(sep, '/'))
-  assert.deepEqual(
-    names.filter((file) => !PART.test(file)).sort(),
-    MEANT,
-    'an install of the current commit from git has other files than the tarball',
+  const consumer = await installFromGit()
+  const folder = join(consumer, 'node_modules/dodici')
+  const files = await readdir(folder, { recursive: true, withFileTypes: true })
+  checkFiles(
+    files.filter((file) => file.isFile()).map((file) => relative(folder, join(file.parentPath, file.name))),
+    'an install of the current commit from git',
   )
-  await withServer((url) => checkImports(consumer, url))
+  await checkImports(consumer)
   await checkProgram(consumer)
 }
 
-/** @param {string} consumer @param {string} url */
-async function checkTypeScript(consumer, url) {
-  const tsc = 'node_modules/typescript/bin/tsc'
-  await node(consumer, [tsc, '-p', '.'])
+/** @param {string} consumer */
+async function checkTypeScript(consumer) {
+  await node(consumer, ['node_modules/typescript/bin/tsc', '-p', '.'])
   console.log('typescript: the declarations hold for import and require, with skipLibCheck false')
-
   // By default in newer lines of Node, behind a flag in 22, and not at all in 20.
   const flag = '--experimental-strip-types'
-  if (process.features.typescript) {
-    await node(consumer, ['typescript.ts', url])
-    console.log('typescript: a request, with the types stripped by Node')
-  } else if (process.allowedNodeEnvironmentFlags.has(flag)) {
-    await node(consumer, [flag, 'typescript.ts', url])
-    console.log(`typescript: a request, with ${flag}`)
-  } else {
-    await node(consumer, ['out/typescript.js', url])
-    console.log('typescript: a request, transpiled by tsc')
-  }
+  const isFlag = process.allowedNodeEnvironmentFlags.has(flag)
+  const args = process.features.typescript
+    ? ['typescript.ts']
+    : isFlag
+      ? [flag, 'typescript.ts']
+      : ['out/typescript.js']
+  await withServer((url) => node(consumer, [...args, url]))
+  console.log(`typescript: a request, with node ${args.join(' ')}`)
+}
+
+/**
+ * Checks files, with the declarations of the package.
+ *
+ * @param {string} folder @param {string} typescript its folder in node_modules @param {string[]} options @param {string[]} files
+ */
+function compile(folder, typescript, options, files) {
+  const common = [
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    'false',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+  ]
+  const tsc = `node_modules/${typescript}/bin/tsc`
+  return node(folder, [tsc, ...common, '--types', 'node', ...options, ...files])
 }
 
 /**
@@ -366,11 +374,7 @@ async function checkTypeScript(consumer, url) {
  * @param {string} consumer
  */
 async function checkEverything(consumer) {
-  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const project = join(temporary, 'everything')
-  await mkdir(project)
-  await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-  for (const file of EVERYTHING) await cp(join(consumer, file), join(project, file))
+  const project = await makeProject('everything', EVERYTHING)
   const toAlias = (/** @type {string} */ alias, /** @type {string} */ key, /** @type {string} */ real) => {
     const version = devDependencies[key]
     return `${alias}@${version.startsWith('npm:') ? version : `npm:${real}@${version}`}`
@@ -401,17 +405,13 @@ async function compileEverything(project, { typescript, types, undici }) {
   }
   await put('@types/node', `types-${types}`)
   await put('undici', `the-${undici}`)
-  const tsc = `node_modules/typescript-${typescript}/bin/tsc`
-  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
-  const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022', '--types', 'node']
-  await node(project, [tsc, ...options, ...libraries, ...EVERYTHING])
+  const options = ['--exactOptionalPropertyTypes', '--lib', 'es2022']
+  await compile(project, `typescript-${typescript}`, options, EVERYTHING)
 }
 
 /** What others look at in a package: whether its types and entries are those that they say. @param {string} tarball */
 async function checkPublished(tarball) {
-  const tools = join(temporary, 'tools')
-  await mkdir(tools)
-  await writeFile(join(tools, 'package.json'), JSON.stringify({ private: true }))
+  const tools = await makeProject('tools')
   await npm(['install', ...FLAGS, 'publint@0.3.25', '@arethetypeswrong/cli@0.18.5'], tools)
   await run(...toCommand('npx', ['--no-install', 'publint', 'run', '--strict', tarball]), { cwd: tools })
   await run(...toCommand('npx', ['--no-install', 'attw', tarball]), { cwd: tools })
@@ -425,7 +425,7 @@ async function node(cwd, args) {
   return stdout
 }
 
-/** Runs a function while a cleartext HTTP/2 server responds on loopback. @param {(url: string) => Promise<void>} use */
+/** Runs a function while a cleartext HTTP/2 server responds on loopback. @param {(url: string) => Promise<unknown>} use */
 async function withServer(use) {
   const server = createServer((_request, response) => response.end('hello'))
   server.listen(0, '127.0.0.1')
@@ -486,48 +486,20 @@ async function checkBundles(consumer) {
  * Installs the current commit from git, without what isn't committed, as `npm install git+…` does: npm clones it, installs its
  * development dependencies, and runs `postprepare`, which builds dist/.
  *
- * @param {string} temporary an empty folder
  * @returns {Promise<string>} the folder of a project that has the package installed
  */
-async function installFromGit(temporary) {
+async function installFromGit() {
   const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: root })
   const repository = join(temporary, 'repository.git')
   await run('git', ['clone', '--quiet', '--bare', root, repository])
-  const consumer = join(temporary, 'consumer')
-  await mkdir(consumer)
-  await writeFile(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  const consumer = await makeProject('from-git', ['esm.mjs', 'cjs.cjs', 'request.mjs'])
   const started = performance.now()
   // npm exits before it has removed its clone from the cache, so this cache goes with the folder.
   const cache = `--cache=${join(temporary, 'cache')}`
   const source = `git+${pathToFileURL(repository)}#${stdout.trim()}`
-  assert.equal(await npmInstall([...GIT_FLAGS, cache, source], consumer), '', 'npm warns of the package')
-  const { name, version } = JSON.parse(
-    await readFile(join(consumer, 'node_modules/dodici/package.json'), 'utf8'),
-  )
+  const { stderr } = await npm(['install', ...GIT_FLAGS, cache, source], consumer)
+  assert.equal(stderr, '', 'npm warns of the package')
   const seconds = Math.round((performance.now() - started) / 1_000)
-  console.log(`${name} ${version} was installed from git at ${stdout.slice(0, 7)} and built, in ${seconds} s`)
+  console.log(`${stdout.slice(0, 7)} was installed from git and built, in ${seconds} s`)
   return consumer
-}
-
-/**
- * Runs `npm install`, which has to end in time.
- *
- * @param {readonly string[]} args @param {string} cwd @returns {Promise<string>} its warnings
- */
-async function npmInstall(args, cwd) {
-  const [program, words] = toCommand('npm', ['install', ...args])
-  // In a group of its own: npm starts another npm, and that one the build. They all end at once.
-  const child = keep(spawn(program, words, { cwd, env: NEWCOMER, detached: true, stdio: 'pipe' }))
-  let warnings = ''
-  child.stderr?.setEncoding('utf8').on('data', (text) => {
-    warnings += text
-  })
-  const end = () => process.kill(-(child.pid ?? 0), 'SIGKILL')
-  const timer = setTimeout(end, INSTALL_LIMIT)
-  process.once('SIGINT', end).once('SIGTERM', end)
-  await outputOf(child, INSTALL_LIMIT + 1_000).finally(() => {
-    clearTimeout(timer)
-    process.off('SIGINT', end).off('SIGTERM', end)
-  })
-  return warnings
 }

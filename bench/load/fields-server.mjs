@@ -5,26 +5,11 @@
  */
 import { createServer } from 'node:net'
 import { portOf } from '../../scripts/processes.mjs'
+import { loadModules } from '../../scripts/support.mjs'
 
+/** @type {typeof import('../../src/testing/frames.ts')} */
+const { Flag, FrameParser, frames, Type } = await loadModules(`export * from '../src/testing/frames.ts'`)
 const FIELDS = 60
-const HEADERS = 1
-const SETTINGS = 4
-const PING = 6
-const ACK = 1
-const END_STREAM_AND_HEADERS = 0x05
-const FRAME_HEADER = 9
-const PREFACE = 24
-
-/** @param {number} type @param {number} flags @param {number} streamId @param {Uint8Array} payload */
-function toFrame(type, flags, streamId, payload) {
-  const frame = Buffer.alloc(FRAME_HEADER + payload.length)
-  frame.writeUIntBE(payload.length, 0, 3)
-  frame[3] = type
-  frame[4] = flags
-  frame.writeUInt32BE(streamId, 5)
-  frame.set(payload, FRAME_HEADER)
-  return frame
-}
 
 /** `:status: 200`, of the static table. */
 const STATUS = 0x88
@@ -44,35 +29,25 @@ const NEXT = Buffer.from([
 ])
 
 const server = createServer({ noDelay: true }, (socket) => {
-  /** @type {Buffer} */
-  let rest = Buffer.alloc(0)
-  let skip = PREFACE
   let isFirst = true
-  socket.on('error', () => {})
-  socket.write(toFrame(SETTINGS, 0, 0, Buffer.alloc(0)))
-  socket.on('data', (/** @type {Buffer} */ chunk) => {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    /** @type {Buffer[]} */
-    const responses = []
-    let at = skip
-    while (at + FRAME_HEADER <= rest.length) {
-      const end = at + FRAME_HEADER + rest.readUIntBE(at, 3)
-      if (end > rest.length) break
-      const [type, flags] = [rest[at + 3], rest[at + 4] ?? 0]
-      if (type === HEADERS) {
-        responses.push(
-          toFrame(HEADERS, END_STREAM_AND_HEADERS, rest.readUInt32BE(at + 5), isFirst ? FIRST : NEXT),
-        )
-        isFirst = false
-      } else if ((type === SETTINGS || type === PING) && (flags & ACK) === 0) {
-        const payload = type === PING ? rest.subarray(at + FRAME_HEADER, end) : Buffer.alloc(0)
-        responses.push(toFrame(type, ACK, 0, payload))
-      }
-      at = end
+  /** What one read brings is answered by one write. @type {Buffer[]} */
+  let responses = []
+  const parser = new FrameParser(({ type, flags, streamId, payload }) => {
+    if (type === Type.HEADERS) {
+      const section = isFirst ? FIRST : NEXT
+      responses.push(frames.frame(type, Flag.END_STREAM | Flag.END_HEADERS, streamId, section))
+      isFirst = false
+    } else if ((flags & Flag.ACK) === 0) {
+      if (type === Type.SETTINGS) responses.push(frames.settingsAck())
+      if (type === Type.PING) responses.push(frames.ping(payload, Flag.ACK))
     }
-    skip = Math.max(0, at - rest.length)
-    rest = rest.subarray(Math.min(at, rest.length))
+  })
+  socket.on('error', () => {})
+  socket.write(frames.settings())
+  socket.on('data', (/** @type {Buffer} */ chunk) => {
+    parser.push(chunk)
     if (responses.length > 0) socket.write(Buffer.concat(responses))
+    responses = []
   })
 })
 server.listen(0, '127.0.0.1', () => {

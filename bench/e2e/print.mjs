@@ -1,11 +1,11 @@
 /** What a run says on a terminal: tables of figures and of ratios. */
+import { figures, formatWhole, ratioOf, spreadOf, toSpreadText } from '../report/figures.mjs'
 import { clientNamed } from './clients/index.mjs'
-import { median, pairedRatio, toRatioText } from './statistics.mjs'
+import { median, toRatioText } from './statistics.mjs'
 
 /**
  * @typedef {import('./scenarios.mjs').Scenario} Scenario
  * @typedef {import('./measure.mjs').Entry} Entry
- * @typedef {import('./worker.mjs').Measurement} Measurement
  */
 
 /** @param {string[][]} rows the first one is the head @returns {string} */
@@ -26,60 +26,28 @@ export function toSpread(values, digits = 0) {
   return `${middle} (${least}-${most})`
 }
 
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
-const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
-const hundredths = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-const mebibytes = { format: (/** @type {number} */ bytes) => whole.format(bytes / 2 ** 20) }
+/** Of these, the lowest and the highest of the rounds stand beside the median. */
+const SPREAD = ['requestsPerSecond', 'cpuMicros']
 
-/** @typedef {(round: Measurement) => number | null} Read a figure of one measurement; null: the client can't tell */
-
-/** @type {Readonly<Record<'rate' | 'cpu' | 'rateOfCpu' | 'heap', Read>>} */
-const READ = {
-  rate: ({ requestsPerSecond }) => requestsPerSecond,
-  cpu: ({ cpuMicros }) => cpuMicros,
-  // What a whole second of CPU time is worth, on however many threads it was spent.
-  rateOfCpu: ({ cpuMicros }) => (cpuMicros > 0 ? 1e6 / cpuMicros : null),
-  heap: ({ allocatedBytes }) => allocatedBytes,
+/** @param {Entry} entry what its figures are, and what a whole second of CPU time is worth, on however many threads it was spent */
+function toCells(entry) {
+  const [rate, ...others] = figures.map((figure) => {
+    const spread = spreadOf(entry, figure.key)
+    if (spread === null) return '-'
+    return SPREAD.includes(figure.key) ? toSpreadText(figure, spread) : figure.format(spread.median)
+  })
+  const { median: micros } = spreadOf(entry, 'cpuMicros') ?? { median: 0 }
+  return [rate, micros > 0 ? formatWhole(1e6 / micros) : '-', ...others]
 }
 
-/**
- * The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the median.
- *
- * @type {readonly { head: string, read: Read, format: { format(value: number): string }, hasSpread?: boolean }[]}
- */
-const columns = [
-  { head: 'requests/s', read: READ.rate, format: whole, hasSpread: true },
-  { head: 'requests/CPU s', read: READ.rateOfCpu, format: whole },
-  { head: 'CPU µs', read: READ.cpu, format: tenths, hasSpread: true },
-  { head: 'p50 µs', read: ({ p50Micros }) => p50Micros, format: whole },
-  { head: 'p99 µs', read: ({ p99Micros }) => p99Micros, format: whole },
-  { head: 'heap bytes', read: READ.heap, format: whole },
-  { head: 'GC µs', read: ({ gcMicros }) => gcMicros, format: hundredths },
-  { head: 'RSS MiB', read: ({ residentBytes }) => residentBytes, format: mebibytes },
-]
+const HEADS = figures.map(({ label }) => label).toSpliced(1, 0, 'requests/CPU s')
 
-/** What is held against another client. @type {readonly { head: string, read: Read }[]} */
-const compared = [
-  { head: 'requests/s', read: READ.rate },
-  { head: 'requests/CPU s', read: READ.rateOfCpu },
-  { head: 'CPU', read: READ.cpu },
-  { head: 'heap bytes', read: READ.heap },
-]
-
-/** @param {Entry} entry @param {typeof columns[number]} column */
-function toCell({ rounds }, { read, format, hasSpread }) {
-  const values = rounds.map(read).filter((value) => value !== null)
-  if (values.length === 0) return '-'
-  const middle = format.format(median(values))
-  return hasSpread
-    ? `${middle} (${format.format(Math.min(...values))}–${format.format(Math.max(...values))})`
-    : middle
-}
-
-/** @param {Entry} entry @param {Entry} base @param {Read} read */
-function ratio(entry, base, read) {
-  const [own, others] = [entry, base].map(({ rounds }) => rounds.map((round) => read(round) ?? Number.NaN))
-  return toRatioText(pairedRatio(own ?? [], others ?? []))
+/** What is held against another client. @type {Readonly<Record<string, (entry: Entry, base: Entry) => import('../report/figures.mjs').Spread | null>>} */
+const COMPARED = {
+  'requests/s': (entry, base) => ratioOf(entry, base, 'requestsPerSecond'),
+  'requests/CPU s': (entry, base) => ratioOf(base, entry, 'cpuMicros'),
+  CPU: (entry, base) => ratioOf(entry, base, 'cpuMicros'),
+  'heap bytes': (entry, base) => ratioOf(entry, base, 'allocatedBytes'),
 }
 
 /**
@@ -105,10 +73,16 @@ function toRatioTable(scenario, entries, client) {
   const rows = entries.flatMap((entry) => {
     const base = toBase(entry, client, scenario, entries)
     if (base === undefined) return []
-    return [[entry.label, entry.api, ...compared.map(({ read }) => ratio(entry, base, read))]]
+    return [
+      [
+        entry.label,
+        entry.api,
+        ...Object.values(COMPARED).map((toRatio) => toRatioText(toRatio(entry, base))),
+      ],
+    ]
   })
   if (rows.length === 0) return []
-  return [table([[`÷ ${clientNamed(client).label}`, 'API', ...compared.map(({ head }) => head)], ...rows])]
+  return [table([[`÷ ${clientNamed(client).label}`, 'API', ...Object.keys(COMPARED)], ...rows])]
 }
 
 /**
@@ -116,13 +90,9 @@ function toRatioTable(scenario, entries, client) {
  * @param {readonly string[]} against clients that the ratios are taken against, a table each
  */
 export function toTables(scenario, entries, against) {
-  const figures = entries.map((entry) => [
-    entry.label,
-    entry.api,
-    ...columns.map((column) => toCell(entry, column)),
-  ])
+  const rows = entries.map((entry) => [entry.label, entry.api, ...toCells(entry)])
   return [
-    table([['client', 'API', ...columns.map(({ head }) => head)], ...figures]),
+    table([['client', 'API', ...HEADS], ...rows]),
     ...against.flatMap((client) => toRatioTable(scenario, entries, client)),
   ].join('\n\n')
 }
@@ -133,9 +103,9 @@ export function describe({ name, method, bodyBytes, responseBytes, inFlight, pat
   const wires = connections === 1 ? 'one connection' : `${connections} connections`
   return [
     `${name}: ${method}`,
-    `${whole.format(responseBytes)} bytes${bodyBytes === 0 ? '' : ' there and back'}`,
-    pattern === 'steady' ? `${whole.format(inFlight)} in flight` : `${inFlight} at once, in rounds`,
-    origins === 1 ? wires : `${whole.format(origins)} origins, ${wires} each`,
+    `${formatWhole(responseBytes)} bytes${bodyBytes === 0 ? '' : ' there and back'}`,
+    pattern === 'steady' ? `${formatWhole(inFlight)} in flight` : `${inFlight} at once, in rounds`,
+    origins === 1 ? wires : `${formatWhole(origins)} origins, ${wires} each`,
     tls ? 'TLS' : 'h2c',
     ...(varies === true ? ['paths and responses that differ'] : []),
     ...(isStreamed === true ? ['from a Readable'] : []),

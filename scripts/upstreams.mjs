@@ -10,11 +10,12 @@ import { loadModules } from './support.mjs'
 const { values } = parseArgs({
   options: { write: { type: 'boolean' }, seed: { type: 'string', default: '1' } },
 })
-const { compare, compareHedging, toTable, replaceTable } = await loadModules(
+const { compareAll, toTable, replaceTable } = await loadModules(
   "export * from './upstreams/simulation.ts'; export * from './upstreams/page.ts'",
 )
 const seed = Number(values.seed)
-const tables = { policies: toTable(compare(seed)), hedging: toTable(compareHedging(seed)) }
+const { policies, hedging } = compareAll(seed)
+const tables = { policies: toTable(policies), hedging: toTable(hedging) }
 const path = join(import.meta.dirname, '../docs/upstreams.md')
 let page = readFileSync(path, 'utf8')
 for (const [name, table] of Object.entries(tables)) {

@@ -90,27 +90,29 @@ export interface Comparison {
   readonly outcomes: ReadonlyMap<string, Outcome>
 }
 
-function playAll(
-  scenes: readonly Scene[],
-  policies: Readonly<Record<string, PolicyMaker>>,
-  seed: number,
-): Comparison[] {
-  return scenes.map((scene) => ({
-    scene,
-    outcomes: new Map(
-      Object.entries(policies).map(([name, toPolicy]) => [name, play(scene, toPolicy, seed)]),
-    ),
-  }))
+/** An UpstreamPool, and other policies, in one scene. */
+export function compare(scene: Scene, seed: number): Comparison {
+  return playAll(scene, POLICIES, seed)
 }
 
-/** An UpstreamPool, and other policies. */
-export function compare(seed: number): Comparison[] {
-  return playAll(SCENES, POLICIES, seed)
+/** An UpstreamPool with hedging, and without, in one scene. */
+export function compareHedging(scene: Scene, seed: number): Comparison {
+  return playAll(scene, HEDGING, seed)
 }
 
-/** An UpstreamPool with hedging, and without. */
-export function compareHedging(seed: number): Comparison[] {
-  return playAll(HEDGING_SCENES, HEDGING, seed)
+/** Both comparisons, in all of their scenes. */
+export function compareAll(seed: number): Record<'policies' | 'hedging', Comparison[]> {
+  return {
+    policies: SCENES.map((scene) => compare(scene, seed)),
+    hedging: HEDGING_SCENES.map((scene) => compareHedging(scene, seed)),
+  }
+}
+
+function playAll(scene: Scene, policies: Readonly<Record<string, PolicyMaker>>, seed: number): Comparison {
+  const outcomes = Object.entries(policies).map(
+    ([name, toPolicy]) => [name, play(scene, toPolicy, seed)] as const,
+  )
+  return { scene, outcomes: new Map(outcomes) }
 }
 
 /** A column of the comparison. */

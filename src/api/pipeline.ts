@@ -229,7 +229,7 @@ function isOpenReadable(value: unknown): value is Readable {
   const { on, pipe, destroyed, readableEnded } = value as Partial<Readable>
   // As in undici, it may be of an older kind, which can't pause: such a one comes without back-pressure.
   if (typeof on !== 'function' || typeof pipe !== 'function') return false
-  // A stream that is destroyed or has ended emits no further event.
+  // A stream that is destroyed or has ended emits no more events.
   return destroyed !== true && readableEnded !== true
 }
 

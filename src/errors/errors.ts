@@ -2,7 +2,7 @@
  * Every error class of Dodici, and the translation of Node's and the peer's errors into them.
  *
  * Names and codes are undici's if the meaning is. Each class carries undici's mark (`Symbol.for('undici.error.…')`),
- * so that `error instanceof undici.errors.SocketError` is true as well, and Dodici's own mark, so that the ESM and
+ * so that `error instanceof undici.errors.SocketError` is true, too, and Dodici's own mark, so that the ESM and
  * CommonJS copies of this package in one process recognise each other's errors.
  *
  * @module

@@ -344,7 +344,7 @@ export class Decoder {
     if (this.#isComplete) {
       this.#tellEnd()
     } else {
-      // The rest of every layer is dropped. The sink hears of the end when the response has ended.
+      // The rest of every layer is dropped. The sink is told the end when the response has ended.
       this.#close()
       this.#onDrain()
     }

@@ -37,7 +37,7 @@ function loadModules(): NodeModules | null {
   return { http: getBuiltinModule('node:http'), https: getBuiltinModule('node:https') }
 }
 
-/** Node's option of its own agents: Node 22 and later; undefined where Node obeys none. */
+/** The option `proxyEnv` of Node's own agents, since Node 22; undefined if it isn't set. */
 function toProxyEnv(module: NodeModules['http'] | undefined): ProxyEnv | undefined {
   const agent = module?.globalAgent as { options?: { proxyEnv?: unknown } } | undefined
   const env = agent?.options?.proxyEnv

@@ -38,7 +38,7 @@ export function getGlobalDispatcher(): Dispatcher {
  */
 export function setGlobalDispatcher(dispatcher: FallbackDispatcher): void {
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
-  // `dodici/undici` puts it in the place of Node's and undici's as well: the fallback needs the class of that one.
+  // `dodici/undici` also puts it in place of Node's and undici's dispatchers: the fallback needs the class of Node's.
   peekBuiltinClass()
   Object.defineProperty(globalThis, GLOBAL_DISPATCHER, {
     value: dispatcher,

@@ -193,7 +193,7 @@ export function toLimit(
   fallback?: number,
   shownName: string = name,
 ): number {
-  // Before the table is read: a request with one limit of its own comes here for all other limits, too.
+  // Before the table is read: a request that sets one limit gets here for all other limits, too.
   if (fallback !== undefined && (value === undefined || value === null)) return fallback
   const row: LimitRow = LIMITS[name]
   if (value === null && row.off === null) return Number.POSITIVE_INFINITY

@@ -36,7 +36,7 @@ export interface StreamBody {
   readonly length: number | null
   /** Whether `open()` may be called again after a first attempt failed. */
   readonly replayable: boolean
-  /** Whether no further attempt can send it: it isn't replayable, and was opened. */
+  /** Whether no other attempt can send it, because it isn't replayable and was opened. */
   readonly isSpent: boolean
   /** Whether it can be read once, and nothing is lost before it is read. */
   readonly canWait: boolean

@@ -81,7 +81,7 @@ export class BodyWriter implements SinkListener {
   stop(): void {
     if (this.#isOver) return
     this.#detach()
-    // Without a listener it would go on.
+    // Without a listener, it would continue.
     this.#source?.pause()
   }
 

@@ -19,7 +19,7 @@ class Slow extends Writable {
     const callback = this.#callback
     this.#callback = null
     callback?.()
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
 }
 

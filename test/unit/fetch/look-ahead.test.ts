@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { lookAhead } from '../../../src/fetch/look-ahead.ts'
 import type { ReadableStreamLike } from '../../../types/body.ts'
@@ -107,7 +108,7 @@ describe('when part of the body is not there yet', () => {
     const { content } = await lookAhead(stream)
     const error = new Error('broken')
     controller.error(error)
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     await expect(toReader(content).read()).rejects.toBe(error)
   })
 

@@ -1,13 +1,12 @@
 /** When the callbacks of messages are called: they are the back-pressure. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { MessageSource } from '../../../src/grpc-js/message-source.ts'
 
 const FRAME = Buffer.alloc(5)
 /** More than a source takes ahead. */
 const LARGE = Buffer.alloc(100_000)
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('a MessageSource', () => {
   it('calls back from within write() while there is room', () => {

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ProxyConnectionError } from '../../../src/errors/proxy-errors.ts'
 import type { Http1ConnectListener, Http1Response } from '../../../src/proxy/http1-connect.ts'
 import { Http1Connect } from '../../../src/proxy/http1-connect.ts'
-import { nextTurn } from '../session/connect/connect-scene.ts'
 import type { ProxyEnds } from '../session/connect/proxy-scene.ts'
 import { closed, openEnds, readAll, sendPieces, toCuts } from '../session/connect/proxy-scene.ts'
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ConnectError, ConnectTimeoutError } from '../../../src/errors/errors.ts'
 import { ProxyConnectionError, Socks5ProxyError } from '../../../src/errors/proxy-errors.ts'
@@ -8,7 +9,7 @@ import { toTunnelTarget } from '../../../src/proxy/tunnels.ts'
 import { Dialer } from '../../../src/session/connect/dialer.ts'
 import type { Connector } from '../../../types/index.ts'
 import { FakeClock } from '../../support/clocks/fake-clock.ts'
-import { NotedResults, nextTurn, toTarget } from '../session/connect/connect-scene.ts'
+import { NotedResults, toTarget } from '../session/connect/connect-scene.ts'
 import type { ProxyEnds } from '../session/connect/proxy-scene.ts'
 import { closed, openEnds, readAll, sendPieces, toConnector, toCuts } from '../session/connect/proxy-scene.ts'
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Call } from '../../../src/call/call.ts'
 import { Deadlines } from '../../../src/core/clock.ts'
@@ -87,10 +88,6 @@ class Scene implements SessionOwner {
 
 function toCall(): Call {
   return new CallScene().call
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('Http2Session', () => {

@@ -1,6 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { SocketError } from '../../../src/errors/errors.ts'
-import { HOUR, setUp, turn } from './keepalive-scene.ts'
+import { HOUR, setUp } from './keepalive-scene.ts'
 
 /** The caller has set no `pingInterval`. Milliseconds. */
 const UNSAID = { pingInterval: null, pingTimeout: 15_000, keepAliveTimeout: 0 } as const

@@ -118,8 +118,3 @@ export function setUpStale(given: SceneOptions = {}) {
   if (scene.keepalive.isTrusted) throw new Error('It is trusted for longer than an interval')
   return scene
 }
-
-/** A turn of the event loop: bytes that have come are read before the session is given up. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}

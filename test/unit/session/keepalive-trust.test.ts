@@ -1,5 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
+import { IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT } from './keepalive-scene.ts'
 
 /** How long the verification of a session may take, in milliseconds. */
 const VERIFY_TIMEOUT = 2_000

@@ -1,6 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { SocketError } from '../../../src/errors/errors.ts'
-import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
+import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT } from './keepalive-scene.ts'
 
 describe('Keepalive', () => {
   describe('when a session is idle', () => {

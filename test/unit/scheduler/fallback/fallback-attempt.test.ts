@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../../../src/index.ts'
 import type { RequestHeaders } from '../../../../types/index.ts'
@@ -187,7 +188,7 @@ describe('a fallback', () => {
     const finished = harness.scheduler.whenIdle().then(() => {
       isFinished = true
     })
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     expect(isFinished).toBe(false)
     respondTo(harness.fallback.request)
     await finished

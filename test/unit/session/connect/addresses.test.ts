@@ -5,6 +5,7 @@ import {
   getDefaultAutoSelectFamilyAttemptTimeout,
   setDefaultAutoSelectFamilyAttemptTimeout,
 } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConnectTimeoutError } from '../../../../src/errors/errors.ts'
@@ -95,7 +96,7 @@ describe('a name with two addresses, of which the first accepts TCP and is silen
   it('and the second one refuses › the first one has all of connectTimeout', async () => {
     const { one, clock, results } = await start(['IPv6', 'is silent'], ['IPv4', 'refuses'])
     clock.advance(250)
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     clock.advance(749)
     expect(results.causes).toEqual([])
     clock.advance(1)

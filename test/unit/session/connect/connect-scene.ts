@@ -86,8 +86,3 @@ export class NotedResults implements DialListener {
     this.#settle()
   }
 }
-
-/** Waits for everything that is due one tick, or one turn, later. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect as connectSocket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { ConnectTimeoutError } from '../../../../src/errors/errors.ts'
@@ -10,7 +11,7 @@ import { openSocket } from '../../../../src/session/connect/socket.ts'
 import { PairedDuplex } from '../../../../src/testing/duplex-pair.ts'
 import type { Connector, ConnectorCallback } from '../../../../types/index.ts'
 import { FakeClock } from '../../../support/clocks/fake-clock.ts'
-import { NotedResults, nextTurn, openPlain, startSilent, startTls, toTarget } from './connect-scene.ts'
+import { NotedResults, openPlain, startSilent, startTls, toTarget } from './connect-scene.ts'
 
 const BOTH = ['h2', 'http/1.1']
 

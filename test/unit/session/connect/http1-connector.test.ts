@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect as connectSocket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { AlpnError, ConnectTimeoutError, InvalidArgumentError } from '../../../../src/errors/errors.ts'
 import { toHttp1Connector } from '../../../../src/session/connect/http1-connector.ts'
 import type { Connector, ConnectTlsOptions } from '../../../../types/index.ts'
 import { FakeClock } from '../../../support/clocks/fake-clock.ts'
-import { nextTurn, openPlain, startSilent, startTls } from './connect-scene.ts'
+import { openPlain, startSilent, startTls } from './connect-scene.ts'
 
 /** Requests one connection, as undici does, and records each result: there may be one. */
 function ask(connect: Connector | ConnectTlsOptions, port: number, protocol = 'https:') {

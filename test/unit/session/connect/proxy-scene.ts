@@ -2,10 +2,10 @@
 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { PairedDuplex } from '../../../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../../../types/index.ts'
-import { nextTurn } from './connect-scene.ts'
 
 /** Both ends of one connection, and what the proxy has got. */
 export interface ProxyEnds {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Deadlines } from '../../../../src/core/clock.ts'
 import type { ResetOwner, Resettable } from '../../../../src/session/stream/reset-budget.ts'
@@ -66,11 +67,6 @@ function setUp({ burst = BURST, ping = 'refused' }: Given = {}) {
     return resets.length - before
   }
   return { clock, deadlines, budget, resets, stuck, session, make, reset }
-}
-
-/** A turn of the event loop. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i)

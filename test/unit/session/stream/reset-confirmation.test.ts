@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { ResetPing } from '../../../../src/session/stream/reset-confirmation.ts'
 import { ResetConfirmation } from '../../../../src/session/stream/reset-confirmation.ts'
@@ -26,10 +27,6 @@ function setUp() {
     confirmation.check()
   }
   return { session, confirmation, reset }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('ResetConfirmation', () => {

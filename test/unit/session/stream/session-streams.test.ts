@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Deadlines } from '../../../../src/core/clock.ts'
 import { toClientOptions } from '../../../../src/options/options.ts'
@@ -31,10 +32,6 @@ function setUp(given: ClientOptions = {}) {
       return stream
     })
   return { streams, events, add }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('SessionStreams', () => {

@@ -62,6 +62,7 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     late.emit('error', new Error('reset'))
     await allClosed()
     expect(results).toEqual([{ error: expect.any(ConnectTimeoutError), socket: null }])
+    expect(results[0]?.error?.message).toContain(`Could not connect to localhost:${port} within`)
   })
 
   it('that calls back and returns a promise of the same socket, keeps the socket', async () => {

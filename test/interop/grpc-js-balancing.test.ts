@@ -270,7 +270,7 @@ describe.each(OURS)('round_robin over a name › $name', (transport) => {
     await one.die()
     await expect.poll(() => ask(client, 1)).toEqual(all(1))
     expect(two.calls).toBe(1)
-  }, 30_000)
+  })
 
   it('is UNAVAILABLE when it has no address', async () => {
     const client = toClient(1)

@@ -94,4 +94,4 @@ it('npm run faults plays them, and tells what it sees', () => {
     'node:http2 | a value with a NUL | accepts | 200, an empty body',
     'node:http2: 0 of 1 right',
   ])
-}, 120_000)
+})

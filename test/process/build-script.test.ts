@@ -18,12 +18,22 @@ import { expect, it, onTestFinished } from 'vitest'
 const script = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
 const TSUP = 'node_modules/tsup/dist/cli-default.js'
 
-/** In the place of tsup: it notes its arguments, and writes one file. */
+/** What the bundler of declarations makes of an error class: an alias, without the comment above the class. */
+const DECLARATIONS = `/** It went wrong. */
+declare class WrongError extends Error {}
+
+type errorClasses_WrongError = WrongError;
+declare namespace errorClasses {
+}
+`
+
+/** In the place of tsup: it notes its arguments, and writes what the script reads. */
 const FAKE = `
 const { appendFileSync, mkdirSync, writeFileSync } = require('node:fs')
 appendFileSync('calls', process.argv.slice(2).join(' ') + ';')
 mkdirSync('dist')
 writeFileSync('dist/index.js', 'built')
+writeFileSync('dist/index.d.cts', process.env.BUILD_DECLARES ?? '')
 process.exitCode = process.env.BUILD_FAILS === undefined ? 0 : 3`
 
 /** A checkout with a source, the script and that tsup. */
@@ -38,15 +48,18 @@ function makeCheckout() {
   write(TSUP, FAKE)
   mkdirSync(join(folder, 'scripts'))
   copyFileSync(script, join(folder, 'scripts/build.mjs'))
-  const build = (...args: string[]): string =>
+  const buildWith = (env: Record<string, string>, ...args: string[]): string =>
     execFileSync(process.execPath, ['scripts/build.mjs', ...args], {
       cwd: folder,
       encoding: 'utf8',
       stdio: 'pipe',
+      env: { ...process.env, ...env },
     })
+  const build = (...args: string[]): string => buildWith({}, ...args)
+  const read = (file: string): string => readFileSync(join(folder, file), 'utf8')
   const has = (file: string): boolean => existsSync(join(folder, file))
   const remove = (file: string): void => rmSync(join(folder, file), { recursive: true })
-  return { build, write, remove, has, calls: () => readFileSync(join(folder, 'calls'), 'utf8') }
+  return { build, buildWith, write, remove, has, read, calls: () => read('calls') }
 }
 
 it('with --if-changed it builds once, and not a second time', () => {
@@ -81,13 +94,9 @@ it.each<[string, (checkout: ReturnType<typeof makeCheckout>) => void]>([
 })
 
 it('a build that fails is told, and done again', () => {
-  const { build, calls } = makeCheckout()
-  process.env.BUILD_FAILS = 'yes'
-  try {
-    expect(() => build('--if-changed')).toThrow(expect.objectContaining({ status: 3 }))
-  } finally {
-    delete process.env.BUILD_FAILS
-  }
+  const { build, buildWith, calls } = makeCheckout()
+  const failed = expect.objectContaining({ status: 3 })
+  expect(() => buildWith({ BUILD_FAILS: 'yes' }, '--if-changed')).toThrow(failed)
   build('--if-changed')
   expect(calls()).toBe('--silent;--silent;')
 })
@@ -98,4 +107,19 @@ it('without the development dependencies --if-changed says so, and succeeds', ()
   expect(build('--if-changed')).toMatch(/^dist\/ was not built: .* tsup/)
   expect(has('dist')).toBe(false)
   expect(() => build()).toThrow()
+})
+
+it('the alias of an error class gets the comment of the class', () => {
+  const { buildWith, read } = makeCheckout()
+  buildWith({ BUILD_DECLARES: DECLARATIONS })
+  expect(read('dist/index.d.cts').match(/.*\n(type|declare namespace) .*/g)).toEqual([
+    '/** It went wrong. */\ntype errorClasses_WrongError = WrongError;',
+    "/** Dodici's error classes, and those that only undici throws. */\ndeclare namespace errorClasses {",
+  ])
+})
+
+it('an error class without a comment fails the build', () => {
+  const { buildWith } = makeCheckout()
+  const BUILD_DECLARES = DECLARATIONS.replace('/** It went wrong. */\n', '')
+  expect(() => buildWith({ BUILD_DECLARES })).toThrow('The class WrongError has no comment')
 })

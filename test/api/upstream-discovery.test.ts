@@ -675,14 +675,17 @@ describe('a service that grows from 4 to 16 addresses', () => {
     expect(asked()).toBe(askedBefore + 1)
     // The clock is ten times as fast: 10 s are 1 s.
     for (const end = performance.now() + 1_000; performance.now() < end; ) await askMany(pool, 16)
-    const before = replicas.all.map(({ seen }) => seen.length)
-    for (let round = 0; round < 200; round++) await askMany(pool, 16)
-    const shares = replicas.all.map(({ seen }, index) => (seen.length - (before[index] ?? 0)) / 200)
-    const share = shares.slice(4).reduce((sum, one) => sum + one) / 12
+    /** What each new one gets of the next requests: 1 is its share. */
+    async function measure(): Promise<number[]> {
+      const before = replicas.all.map(({ seen }) => seen.length)
+      for (let round = 0; round < 200; round++) await askMany(pool, 16)
+      return replicas.all.map(({ seen }, index) => (seen.length - (before[index] ?? 0)) / 200).slice(4)
+    }
+    const share = (await measure()).reduce((sum, one) => sum + one) / 12
     expect(share).toBeGreaterThan(0.9)
     expect(share).toBeLessThan(1.1)
-    // One at a time: a busy machine makes single servers slow.
-    for (const one of shares.slice(4)) expect(one).toBeGreaterThan(0.3)
+    // A moment in which a busy machine stood still is ten times as long by the pool's clock: its server is avoided until that is forgotten.
+    await expect.poll(async () => Math.min(...(await measure()))).toBeGreaterThan(0.3)
     const open = replicas.all.flatMap(({ held }) => held.filter(({ destroyed }) => !destroyed))
     expect(open).toHaveLength(streams)
     for (const stream of open) stream.end()

@@ -91,7 +91,7 @@ describe('README.md, and docs/comparison.md', () => {
     expect(row).toContain(`${count} faults`)
     const undici = toOutcomes('undici')
     expect(readme).toContain(
-      `Of ${count} faults, \`wire\` handles ${wire} correctly, the default engine ${node}, undici 8 ${undici.right}: `,
+      `Of ${count} faults, \`wire\` handles ${wire} correctly, the default engine ${node}, and undici 8 handles ${undici.right}: `,
     )
   })
 

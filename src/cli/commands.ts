@@ -40,7 +40,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'ca',
     synopsis: '[FILE]',
-    summary: 'get the certificate of serve and faults',
+    summary: 'get the CA certificate of serve and faults',
     load: async () => (await import('./certificates/ca.ts')).ca,
   },
 ]

@@ -24,7 +24,7 @@ const WIDTH = 80
 const OPTIONS = {
   ...SERVER_OPTIONS,
   preset: { type: 'string', multiple: true, value: 'NAME', help: 'imitate a real server, too' },
-  requests: { type: 'string', value: 'N', help: 'requests per connection, for the preset' },
+  requests: { type: 'string', value: 'N', help: 'requests before the preset retires a connection' },
   verbose: { type: 'boolean', short: 'v', help: 'print each frame that arrives' },
   ...HELP,
 } as const

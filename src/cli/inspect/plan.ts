@@ -121,7 +121,7 @@ Usage: dodici [OPTIONS] URL   default scheme: https:, or http: with --h2c
       --h2c                     no TLS: HTTP/2 with prior knowledge
   -k, --insecure, --ca FILE, --cert FILE, --key FILE           TLS
       --resolve HOST:PORT:ADDRESS, --unix-socket PATH, -x, --proxy URL
-      --engine wire|node        HTTP/2 implementation; wire
+      --engine wire|node        HTTP/2 implementation (default: wire)
   -m, --timeout DURATION        for the whole call: 10s, 500ms, 2m
   -f, --fail                    exit code 8 for a status of 400 or more
   -v, --verbose, -s, --silent   show all frames; show no report

@@ -95,14 +95,14 @@ export const HELP_TEXT = `Sends many requests over HTTP/2 and reports how fast t
 
 Usage: dodici load [OPTIONS] URL...   one origin; the URLs take turns
 
-  -c, --sessions N              connections; 1
-  -m, --streams N               concurrent requests on each; 100
+  -c, --sessions N              connections (default: 1)
+  -m, --streams N               concurrent requests on each (default: 100)
   -n, --requests N              how many requests
-  -D, --duration TIME           how long: 10, 500ms, 2m; 10s without -n
+  -D, --duration TIME           how long: 10, 500ms, 2m (without -n: 10s)
       --rate N                  N requests per second, at fixed times
-  -t, --threads N, --workers N  threads; 1
+  -t, --threads N, --workers N  threads (default: 1)
       --warm-up TIME            send this long before measuring
-      --timeout TIME            for each request; 10s
+      --timeout TIME            for each request (default: 10s)
   -X, --request METHOD          -H, --header 'NAME: VALUE'     repeatable
   -d, --data DATA|@FILE|@-      the body of each request
   -i, --input-file FILE         URLs, one per line

@@ -22,8 +22,17 @@ const MAX_PORT = 65_535
 
 /** The options of every server. */
 export const SERVER_OPTIONS = {
-  port: { type: 'string', short: 'p', value: 'PORT', help: `port without TLS; ${DEFAULT_PORT}, 0 for any` },
-  'tls-port': { type: 'string', value: 'PORT', help: `port with TLS; ${DEFAULT_TLS_PORT}, 0 for any` },
+  port: {
+    type: 'string',
+    short: 'p',
+    value: 'PORT',
+    help: `port without TLS (default: ${DEFAULT_PORT}; 0: any free port)`,
+  },
+  'tls-port': {
+    type: 'string',
+    value: 'PORT',
+    help: `port with TLS (default: ${DEFAULT_TLS_PORT}; 0: any free port)`,
+  },
   'no-tls': { type: 'boolean', help: 'no TLS and no certificates' },
 } as const
 

@@ -29,14 +29,15 @@ const HELP_TEXT = `Serves files and test routes over HTTP/2, on loopback only.
 
 Usage: dodici serve [OPTIONS] [DIR]
 
-DIR is a folder; dotfiles aren't served. Without it, these routes:
+DIR is a folder to serve, without its dotfiles. These routes are always there:
 /echo /headers /delay/MS /status/N /bytes/N /sse /trailers /ws
 
 Options:
 ${toOptionsHelp(OPTIONS)}
 
 The https certificate is signed by your private authority, which is created once
-in your cache folder. No trust store contains it.
+in your cache folder. No trust store contains it: 'dodici ca --help' says how to
+trust it.
 Press Ctrl-C to stop.`
 
 export const serve: Command = {

@@ -51,5 +51,5 @@ async function follow(first: Plan, terminal: Terminal, signal: AbortSignal): Pro
 }
 
 function toTimeoutError(timeout: number): CliError {
-  return new CliError(`--timeout has passed: ${timeout} ms`, EXIT.timeout)
+  return new CliError(`timed out after ${timeout} ms (--timeout)`, EXIT.timeout)
 }

@@ -68,10 +68,10 @@ export const OPTIONS = {
 } as const
 
 const ONLY_HTTP2 = 'dodici speaks only HTTP/2'
-const NO_COOKIE_FILES = 'no cookies are kept, -b NAME=VALUE sends some'
+const NO_COOKIE_FILES = 'dodici stores no cookies; -b NAME=VALUE sends one'
 const RANGE = "-H 'range: bytes=0-99' asks for a part"
 const WHOLE_CALL = '--timeout limits the whole call'
-const ONE_CALL = 'a call is made once'
+const ONE_CALL = 'dodici makes only one attempt'
 const WITH_ADDRESS = '--resolve HOST:PORT:ADDRESS chooses the address'
 const QUIET = '--silent shows only errors'
 
@@ -97,8 +97,8 @@ const FOREIGN: ForeignOptions = {
   '-6': WITH_ADDRESS,
   '--ipv6': WITH_ADDRESS,
   '--connect-to': WITH_ADDRESS,
-  '-U': '--proxy http://USER:PASSWORD@HOST has the credentials',
-  '--proxy-user': '--proxy http://USER:PASSWORD@HOST has the credentials',
+  '-U': 'put the credentials in --proxy http://USER:PASSWORD@HOST',
+  '--proxy-user': 'put the credentials in --proxy http://USER:PASSWORD@HOST',
   '--url': 'pass the URL without an option',
   '-#': QUIET,
   '--progress-bar': QUIET,
@@ -253,7 +253,7 @@ function toShortcuts(options: {
   const pairs = cookie.filter((each) => !each.includes('='))
   if (pairs.length > 0)
     throw new CliError(
-      "--cookie takes NAME=VALUE, and one has no '='. Dodici reads no cookie file",
+      "--cookie takes NAME=VALUE, and one has no '='. Dodici doesn't read cookie files",
       EXIT.usage,
     )
   return toFields([

@@ -46,7 +46,7 @@ export function toRedirected(plan: Plan, status: number, location: string): Plan
   const isGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   if (!isGet && !upload.isReplayable)
     throw new CliError(
-      `the redirect (${status}) needs the body of --upload again, which can't be read twice`,
+      `the redirect (${status}) needs the --upload body again, but it can't be read twice`,
       EXIT.failure,
     )
   const isSame = next.url.origin === target.url.origin

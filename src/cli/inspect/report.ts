@@ -70,7 +70,7 @@ export class Report {
       const host = tcp.address.includes(':') ? `[${tcp.address}]` : tcp.address
       this.item('TCP', `${host}:${tcp.port}  ${toMs(tcp.ms)}`)
     }
-    if (step === 'proxy' && proxy !== null) this.item('Tunnel', `by ${proxy.url}  ${toMs(proxy.ms)}`)
+    if (step === 'proxy' && proxy !== null) this.item('Tunnel', `via ${proxy.url}  ${toMs(proxy.ms)}`)
     if (step !== 'tls' || tls === null) return
     const time = tls.ms === null ? '' : `  ${toMs(tls.ms)}`
     this.item('TLS', `${tls.version}, ${tls.cipher}${time}`)
@@ -93,7 +93,7 @@ export class Report {
   http2(facts: Http2Facts): void {
     const settings = Object.entries(facts.serverSettings ?? {})
     this.title('HTTP/2')
-    if (facts.serverSettings === null) this.item('SETTINGS', 'none came')
+    if (facts.serverSettings === null) this.item('SETTINGS', 'none received')
     else if (settings.length === 0) this.item('SETTINGS', 'empty')
     settings.forEach(([name, value], index) => {
       this.item(index === 0 ? 'SETTINGS' : '', `${name} ${value}`)
@@ -114,7 +114,7 @@ export class Report {
     this.title('Times')
     if (facts.roundTrip !== null) this.item('Round trip', toMs(facts.roundTrip))
     if (times.firstByte !== null) this.item('First byte', toMs(times.firstByte))
-    this.item('In all', `${toMs(times.total)}, ${toSize(bytes)}`)
+    this.item('Total', `${toMs(times.total)}, ${toSize(bytes)}`)
   }
 }
 

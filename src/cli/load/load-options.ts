@@ -74,8 +74,8 @@ const WINDOWS = "the client's windows are fixed"
 
 /** h2load's options that have another name here, or another meaning. */
 const FOREIGN: ForeignOptions = {
-  '-r': "it is new connections per second in h2load; '--rate' is requests per second, of all sessions",
-  '--rps': "'--rate' is requests per second, of all sessions",
+  '-r': "in h2load it sets connections per second; '--rate' sets requests per second, for all sessions",
+  '--rps': "'--rate' sets requests per second, for all sessions",
   '-w': WINDOWS,
   '--window-bits': WINDOWS,
   '-W': WINDOWS,
@@ -85,8 +85,8 @@ const FOREIGN: ForeignOptions = {
   '-B': "'--connect-to HOST:PORT' chooses the address",
   '--base-uri': "'--connect-to HOST:PORT' chooses the address",
   '--h1': 'dodici speaks only HTTP/2',
-  '-p': 'an http: URL is h2c',
-  '--no-tls-proto': 'an http: URL is h2c',
+  '-p': 'an http: URL means h2c',
+  '--no-tls-proto': 'an http: URL means h2c',
   '--log-file': "'--hdr FILE' writes the latencies",
 }
 

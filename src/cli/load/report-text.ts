@@ -147,11 +147,12 @@ function toNotes(spec: LoadSpec, result: LoadResult): string[] {
       `${toPlural(unsent, 'request')} still waited at the end: never sent, and not in the latencies.`,
     )
   }
-  if (toFailures(result) > 0) notes.push('Latencies are of responses only: failed requests have none.')
+  if (toFailures(result) > 0) notes.push('Latencies cover responses only: failed requests have none.')
   if (result.isInterrupted) {
     notes.push(`Interrupted: ${toPlural(unfinished, 'request')} didn't finish: only the bytes include them.`)
   }
-  for (const why of lostWorkers) notes.push(`A worker was lost, with its figures: ${toPrintable(why)}`)
+  for (const why of lostWorkers)
+    notes.push(`A worker was lost, and its figures are missing: ${toPrintable(why)}`)
   return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)]
 }
 

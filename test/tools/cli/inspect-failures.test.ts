@@ -73,14 +73,14 @@ describe('dodici URL: a black hole', () => {
     const args = ['--engine', engine, '--timeout', '300ms', `http://127.0.0.1:${port}/`]
     const { code, stderr } = await runHere(args)
     expect(code).toBe(7)
-    expect(toMessage(stderr)).toMatch(/^dodici: --timeout has passed: 300 ms\n/)
+    expect(toMessage(stderr)).toMatch(/^dodici: timed out after 300 ms \(--timeout\)\n/)
   })
 
   it('a server that never begins TLS: 7', async () => {
     const port = await listenRaw('')
     const { code, stderr } = await runHere(['--timeout', '300ms', `https://127.0.0.1:${port}/`])
     expect(code).toBe(7)
-    expect(toMessage(stderr)).toBe('dodici: --timeout has passed: 300 ms\n')
+    expect(toMessage(stderr)).toBe('dodici: timed out after 300 ms (--timeout)\n')
   })
 })
 

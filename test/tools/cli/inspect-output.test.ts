@@ -70,7 +70,7 @@ describe('dodici URL: the report', () => {
       'Times',
       '  Round trip   N ms',
       '  First byte   N ms',
-      '  In all       N ms, 5 B',
+      '  Total        N ms, 5 B',
     ])
   })
 

@@ -66,7 +66,7 @@ describe('dodici URL, with a pipe', () => {
     running.child.stdout?.resume()
     const { code, stderr } = await running.exit()
     expect(code).toBe(7)
-    expect(stderr).toContain('dodici: --timeout has passed: 1000 ms')
+    expect(stderr).toContain('dodici: timed out after 1000 ms (--timeout)')
   })
 
   it('a document that is larger than a pipe is whole after --timeout', async () => {
@@ -76,7 +76,7 @@ describe('dodici URL, with a pipe', () => {
       const running = new CliProcess(args, {})
       onTestFinished(() => running.kill())
       running.child.stdout?.pause()
-      await running.warns('dodici: --timeout has passed')
+      await running.warns('dodici: timed out after ')
       running.child.stdout?.resume()
       const { code, stdout } = await running.exit()
       expect(code).toBe(7)

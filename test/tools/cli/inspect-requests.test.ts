@@ -165,7 +165,7 @@ describe('dodici URL: the way to the server', () => {
     const { code, stderr, stdout } = await runHere(['-v', '-k', '--proxy', uri, origin])
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(JSON.parse(stdout)[':path']).toBe('/')
-    expect(stderr).toContain(`  Tunnel       by ${proxy.uri.replace(/\/$/, '')}  `)
+    expect(stderr).toContain(`  Tunnel       via ${proxy.uri.replace(/\/$/, '')}  `)
     expect(stderr).toContain('  ALPN         h2\nCertificate\n')
     expect(stderr).toContain('< SETTINGS ')
     expect(stderr).not.toContain('hush')

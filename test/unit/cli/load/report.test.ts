@@ -109,9 +109,9 @@ describe('the report as text', () => {
     expect(text).toContain('  Errors         3   UND_ERR_SOCKET: 3')
     expect(text).toContain('The server allows 1 stream per session.')
     expect(text).toContain('5 requests still waited at the end: never sent, and not in the latencies.')
-    expect(text).toContain('Latencies are of responses only: failed requests have none.')
+    expect(text).toContain('Latencies cover responses only: failed requests have none.')
     expect(text).toContain("Interrupted: 7 requests didn't finish: only the bytes include them.")
-    expect(text).toContain('A worker was lost, with its figures: it\\x1b died')
+    expect(text).toContain('A worker was lost, and its figures are missing: it\\x1b died')
   })
 
   it('without responses, says so', () => {

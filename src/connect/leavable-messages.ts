@@ -20,7 +20,8 @@ interface Held {
 const forgotten = new FinalizationRegistry(leave)
 
 function leave({ messages, calls }: Held): void {
-  for (const call of calls) call.leave(new ConnectError('the iterable of messages was left', Code.Canceled))
+  for (const call of calls)
+    call.leave(new ConnectError('the caller stopped reading the messages', Code.Canceled))
   // This tells `runStreamingCall()`, whose iterable has no `return()`: the deadline's timer ends, and `return()` is
   // called on the messages to send. The outcome was decided above.
   messages.next().catch(() => {})

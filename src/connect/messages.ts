@@ -100,7 +100,7 @@ export class IncomingMessages<T> implements AsyncIterableIterator<T> {
 
   return(): Promise<IteratorResult<T>> {
     this.#isOver = true
-    this.#source.leave(new ConnectError('the iterable of messages was left', Code.Canceled))
+    this.#source.leave(new ConnectError('the caller stopped reading the messages', Code.Canceled))
     return Promise.resolve({ done: true, value: undefined })
   }
 

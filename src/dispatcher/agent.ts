@@ -144,7 +144,9 @@ export class Agent extends LivingDispatcher {
     const entry = this.#toEntry({ origin, path: '/', method: 'GET' })
     entry.wasUsed = true
     if (entry.dispatcher instanceof OriginDispatcher) return entry.dispatcher.connectAhead()
-    throw new NotSupportedError(`The dispatcher that the factory made for ${origin} can't connect ahead`)
+    throw new NotSupportedError(
+      `connectAhead() needs a Client or a Pool, not the factory's dispatcher for ${origin}`,
+    )
   }
 
   protected override toShown(): object {

@@ -87,8 +87,8 @@ class BuiltinRoute implements FallbackRoute {
     if (agentClass === null) {
       throw new NotSupportedError(
         RUNTIME === 'Node.js'
-          ? "This request needs HTTP/1.1, but Node's own dispatcher, which would serve it, can't be found: " +
-              'another one replaced it earlier. Set the fallback option'
+          ? "This request needs HTTP/1.1, but Node's own dispatcher can't be found, because another one " +
+              'replaced it: set the fallback option'
           : `This request needs HTTP/1.1, but ${RUNTIME} has no built-in undici to serve it: set the fallback ` +
               "option, for example to an Agent from npm's undici",
       )

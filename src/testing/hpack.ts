@@ -90,14 +90,14 @@ function fromHuffman(bytes: Buffer): string {
         branch = next
         continue
       }
-      if (next === EOS) throw new Error('HPACK: EOS within a string (RFC 7541 §5.2)')
+      if (next === EOS) throw new Error('HPACK: EOS inside a string (RFC 7541 §5.2)')
       out.push(next)
       branch = TREE
       depth = 0
       isPadding = true
     }
   }
-  if (depth > 7 || !isPadding) throw new Error('HPACK: bad padding of a string (RFC 7541 §5.2)')
+  if (depth > 7 || !isPadding) throw new Error('HPACK: a string with invalid padding (RFC 7541 §5.2)')
   return Buffer.from(out).toString('latin1')
 }
 
@@ -132,10 +132,11 @@ export class HpackDecoder {
       if ((first & 0x80) !== 0) fields.push(this.#entry(this.#integer(7)))
       else if ((first & 0x40) !== 0) fields.push(this.#add(this.#literal(6)))
       else if ((first & 0x20) === 0) fields.push(this.#literal(4))
-      else if (fields.length > 0) throw new Error('HPACK: a table size behind a field (RFC 7541 §4.2)')
+      else if (fields.length > 0) throw new Error('HPACK: a table size update after a field (RFC 7541 §4.2)')
       else this.#resize(this.#integer(5))
     }
-    if (this.#maxSize > this.#allowed) throw new Error(`HPACK: the table may have ${this.#allowed} octets`)
+    if (this.#maxSize > this.#allowed)
+      throw new Error(`HPACK: the table may have at most ${this.#allowed} octets`)
     return fields
   }
 
@@ -148,7 +149,7 @@ export class HpackDecoder {
       value += (byte & 0x7f) * 2 ** shift
       if ((byte & 0x80) === 0) return value
     }
-    throw new Error('HPACK: a number without an end')
+    throw new Error('HPACK: an integer that is too long')
   }
 
   #next(): number {
@@ -159,7 +160,7 @@ export class HpackDecoder {
     const isHuffman = (this.#bytes.readUInt8(this.#at) & 0x80) !== 0
     const length = this.#integer(7)
     const end = this.#at + length
-    if (end > this.#bytes.length) throw new Error('HPACK: a string that is cut off')
+    if (end > this.#bytes.length) throw new Error('HPACK: a string that is longer than the block')
     const bytes = this.#bytes.subarray(this.#at, end)
     this.#at = end
     return isHuffman ? fromHuffman(bytes) : bytes.toString('latin1')
@@ -186,7 +187,7 @@ export class HpackDecoder {
 
   #resize(size: number): void {
     if (size > this.#allowed)
-      throw new Error(`HPACK: the table may have ${this.#allowed} octets, not ${size}`)
+      throw new Error(`HPACK: the table may have at most ${this.#allowed} octets, not ${size}`)
     this.#maxSize = size
     this.#evict()
   }

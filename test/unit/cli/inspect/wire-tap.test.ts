@@ -208,7 +208,7 @@ describe('WireTap', () => {
     {
       what: 'a block that is cut off',
       bytes: frames.frame(1, 4, 1, Buffer.of(0x40, 9)),
-      fault: 'HPACK: a string that is cut off',
+      fault: 'HPACK: a string that is longer than the block',
     },
     {
       what: 'a name in upper case',

@@ -6,7 +6,7 @@
 
 /** getaddrinfo's codes. */
 const DNS = /^(ENOTFOUND|EAI_[A-Z]+)$/
-/** Node's and OpenSSL's codes; those of X509_verify_cert() have no prefix. */
+/** The codes that Node and OpenSSL give; X509_verify_cert() gives codes without a prefix. */
 const TLS = [
   /^(ERR_(TLS|SSL|OSSL)_.*|EPROTO|CERT_.*|CRL_.*|DEPTH_.*|ERROR_IN_C.*|SELF_SIGNED_.*)$/,
   /^(UNABLE_TO_.*|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/,

@@ -28,7 +28,7 @@ export class Codec<I extends DescMessage, O extends DescMessage> implements Send
   readonly hasNoSideEffects: boolean
   readonly serialize: (message: MessageShape<I>) => Uint8Array<ArrayBuffer>
   readonly parse: (data: Uint8Array) => MessageShape<O>
-  /** The fields of a call that has none of its own, once they have been needed. */
+  /** Fields for calls that set none themselves: created by the first such call. */
   plain: PlainHeader | null = null
 
   constructor(method: Method<I, O>, settings: Settings) {

@@ -45,7 +45,7 @@ export class StreamExchange<TChecked> extends Exchange implements MessageSource 
   #isComplete = false
   #begin: (begun: Begun<TChecked>) => void = ignore
   #refuse: (error: Error) => void = ignore
-  /** Resumes whoever waits for a message, or for the end. */
+  /** Resumes the reader that waits for a message, or for the end. */
   #wake: () => void = ignore
 
   constructor(request: ExchangeRequest, check: HeaderCheck<TChecked>, readMaxBytes: number) {

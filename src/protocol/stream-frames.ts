@@ -117,7 +117,7 @@ export class StreamFrames implements StreamFrameListener {
   }
 
   /**
-   * Decodes every field block, including that of a frame without an open stream: later blocks depend on it (RFC 9113
+   * Decodes every field block, even if its frame belongs to no open stream: later blocks depend on it (RFC 9113
    * §4.3).
    */
   #decode(bytes: Buffer, start: number, end: number): string[] {

@@ -65,7 +65,7 @@ export class KnownName {
 /** Finds names and fields in both tables. Strings are latin1: a character is an octet. */
 export class EncoderTable {
   /**
-   * The dynamic table's names, and those of the static table's names that were looked up: bounded by the two tables.
+   * Every name in the dynamic table, and the static table's names that Dodici has looked up: bounded by the two tables.
    */
   readonly #names = new Map<string, KnownName>()
   #oldest: Entry | null = null

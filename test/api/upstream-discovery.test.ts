@@ -399,6 +399,19 @@ describe('a request before the first answer', () => {
     await closed
   })
 
+  it('isn’t sent if another one’s handler aborts it when the answer comes', async () => {
+    const { replicas, feed, pool, inits } = await startFed(1)
+    const [failing, aborted] = [new Recorder(), new Recorder()]
+    failing.onResponseError = () => aborted.controller?.abort(new Error('never mind'))
+    pool.dispatch({ ...GET, headers: { 'not a name': '' } }, failing)
+    pool.dispatch({ ...GET, path: '/aborted' }, aborted)
+    await change(pool, feed, inits[0])
+    expect(await ask(pool)).toBe('200 127.0.0.1')
+    expect(aborted.error.message).toBe('never mind')
+    expect(replicas.all[0]?.seen.map(({ path }) => path)).toEqual(['/'])
+    expect(Object.values(pool.stats)).toMatchObject([{ inFlight: 0 }])
+  })
+
   it('has a bad option: fails at once', async () => {
     const pool = toPool(new Feed())
     await expect(ask(pool, { requestTimeout: -1 })).rejects.toThrow('Invalid requestTimeout')

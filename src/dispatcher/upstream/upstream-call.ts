@@ -164,11 +164,15 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   /** An upstream is known by now. */
   begin(): void {
+    // The handler of a call that began before it, in the same turn, may have aborted it.
+    if (this.#state === 'settled') return
     const now = this.#owner.upstreams.now()
     const options = toRemaining(this.#options, this.#owner.requestTimeout, now - this.#sentAt)
     try {
       if (options === null) throw new RequestTimeoutError('No upstream was found within requestTimeout')
       this.#options = options
+      // It may have to wait once more: that time counts from here.
+      this.#sentAt = now
       const upstream = this.#owner.upstreams.choose(options, null, now)
       if (upstream !== null) this.#send(upstream, now)
       else if (!this.#wait())

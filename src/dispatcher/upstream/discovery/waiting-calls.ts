@@ -56,6 +56,7 @@ export class WaitingCalls {
     this.#onLate = (wait) => {
       const { call, limit } = wait
       this.#waits.delete(call)
+      this.#stopIfIdle()
       wait.runInAsyncScope(call.abandon, call, toLateError(limit))
     }
   }
@@ -78,7 +79,7 @@ export class WaitingCalls {
     if (wait === undefined) return
     this.#waits.delete(call)
     this.#deadlines.listFor(wait.limit.value).delete(wait)
-    if (this.#waits.size === 0) this.#deadlines.stop()
+    this.#stopIfIdle()
   }
 
   /** In the order in which they arrived. */
@@ -89,6 +90,11 @@ export class WaitingCalls {
   /** @param toOwn creates one error for each call */
   failAll(toOwn: () => Error): void {
     for (const wait of this.#takeAll()) wait.runInAsyncScope(wait.call.abandon, wait.call, toOwn())
+  }
+
+  /** The alarm of a call that has ended may still be set, and would keep the process alive. */
+  #stopIfIdle(): void {
+    if (this.#waits.size === 0) this.#deadlines.stop()
   }
 
   /** A call may dispatch another one, which then waits, too. */

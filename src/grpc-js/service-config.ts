@@ -21,8 +21,11 @@ export interface ServiceConfig {
 
 /** The timeouts of methods. */
 export interface MethodTimeouts {
-  /** By `/package.Service/Method`, by `/package.Service/`, and `''` for all, in milliseconds. */
-  readonly byName: ReadonlyMap<string, number>
+  /**
+   * By `/package.Service/Method`, by `/package.Service/`, and `''` for all, in milliseconds. Null: calls with this name
+   * have no timeout, whatever a less specific name has.
+   */
+  readonly byName: ReadonlyMap<string, number | null>
 }
 
 interface MethodConfig {
@@ -47,14 +50,13 @@ export function toServiceConfig(given: unknown, areRetriesEnabled: boolean): Ser
   if (config === null || policy === null) return null
   const { methodConfig = [] } = config
   if (!Array.isArray(methodConfig)) return null
-  const byName = new Map<string, number>()
+  const byName = new Map<string, number | null>()
   for (const method of methodConfig as readonly MethodConfig[]) {
     const { retryPolicy, hedgingPolicy, timeout, waitForReady, name = [] } = Object(method) as MethodConfig
     if (areRetriesEnabled && (retryPolicy !== undefined || hedgingPolicy !== undefined)) return null
     if (waitForReady === true || !Array.isArray(name)) return null
-    if (timeout === undefined) continue
-    const milliseconds = toMilliseconds(timeout)
-    if (milliseconds === null) return null
+    const milliseconds = timeout === undefined ? null : toMilliseconds(timeout)
+    if (timeout !== undefined && milliseconds === null) return null
     for (const { service = '', method: one = '' } of name) {
       const key = service === '' ? '' : `/${service}/${one}`
       if (!byName.has(key)) byName.set(key, milliseconds)
@@ -63,11 +65,12 @@ export function toServiceConfig(given: unknown, areRetriesEnabled: boolean): Ser
   return { policy, timeouts: { byName } }
 }
 
-/** A method's timeout in milliseconds; null for none. */
+/** A method's timeout in milliseconds; null for none. The most specific name counts. */
 export function toTimeout({ byName }: MethodTimeouts, method: string): number | null {
   if (byName.size === 0) return null
   const service = method.slice(0, method.lastIndexOf('/') + 1)
-  return byName.get(method) ?? byName.get(service) ?? byName.get('') ?? null
+  const name = [method, service, ''].find((one) => byName.has(one))
+  return name === undefined ? null : (byName.get(name) ?? null)
 }
 
 function parse(given: unknown): Readonly<Record<string, unknown>> | null {

@@ -614,6 +614,31 @@ describe.each(TRANSPORTS)('a channel › $name', (transport) => {
     })
     expect((await client.unary('/a.B/C', 'x')).error?.code).toBe(status.DEADLINE_EXCEEDED)
   })
+
+  it('limits no call by a less specific name than the most specific one of its service config', async () => {
+    const timeouts = new Map<string, string | undefined>()
+    const peer = await serve((stream) => {
+      timeouts.set(stream.path, stream.field('grpc-timeout'))
+      answer(stream, [toFrame('a')])
+    })
+    const client = toClient(transport, peer, {
+      'grpc.service_config': JSON.stringify({
+        loadBalancingConfig: [],
+        methodConfig: [
+          { name: [{}], timeout: '3600s' },
+          { name: [{ service: 'a.B', method: 'Long' }, { service: 'a.Long' }] },
+          { name: [{ service: 'a.Long', method: 'Short' }], timeout: '7200s' },
+        ],
+      }),
+    })
+    for (const path of ['/a.B/C', '/a.B/Long', '/a.Long/C', '/a.Long/Short']) await client.unary(path, 'x')
+    expect([...timeouts].map(([path, timeout]) => [path, timeout !== undefined])).toEqual([
+      ['/a.B/C', true],
+      ['/a.B/Long', false],
+      ['/a.Long/C', false],
+      ['/a.Long/Short', true],
+    ])
+  })
 })
 
 describe.each(OURS)('only of Dodici › $name', (transport) => {

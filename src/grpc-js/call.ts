@@ -305,6 +305,8 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     }
     headers.push(...this.#metadata)
     this.#owner.onSending()
+    // The channel's state has changed: a watcher may have cancelled the call.
+    if (this.#status !== null) return
     const body = this.#outgoing.open()
     settings.connections.dispatch({ path: this.#method, method: 'POST', headers, body }, this)
   }

@@ -669,6 +669,17 @@ describe.each(OURS)('only of Dodici › $name', (transport) => {
     expect(peer.connections).toHaveLength(2)
   })
 
+  it('isn’t sent once a watcher of the state has cancelled it', async () => {
+    const peer = await serve((stream) => answer(stream, [toFrame('a')]))
+    const client = toClient(transport, peer)
+    const { call, heard } = begin(client)
+    const cancel = () => call.cancelWithStatus(status.CANCELLED, 'enough')
+    client.getChannel().watchConnectivityState(State.IDLE, Number.POSITIVE_INFINITY, cancel)
+    expect(await heard.ended).toMatchObject({ code: status.CANCELLED, details: 'enough' })
+    expect((await client.unary('/a.B/D', 'x')).error).toBe(null)
+    expect(peer.requests.map(({ path }) => path)).toEqual(['/a.B/D'])
+  })
+
   it('is INTERNAL when a response ends within a message', async () => {
     const peer = await serve((stream) => answer(stream, [toFrame('whole'), toFrame('cut').subarray(0, 6)]))
     const { status: end, messages } = await collect(toClient(transport, peer).serverStream('/a.B/C', 'x'))

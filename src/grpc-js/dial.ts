@@ -19,38 +19,149 @@ export type Connector = Extract<NonNullable<PoolOptions['connect']>, (...given: 
 /** How long one address gets, including TLS, in milliseconds. */
 const CONNECT_TIMEOUT = 20_000
 
+/** After how many milliseconds without a connection the next address is tried, too. As in grpc-js. */
+const ATTEMPT_DELAY = 250
+
+const LATE = `No connection within ${CONNECT_TIMEOUT} ms`
+
+/** Connects to one address, unless the signal ends the attempt. */
+type DialAddress = (address: Address, signal: AbortSignal) => Promise<Socket>
+
 /** A connect function for one target's addresses: it uses the first one that can be reached, in their order. */
 export function toConnector(
   addresses: readonly Address[],
   proxy: HttpProxy | null,
   secure: SecureConnector,
 ): Connector {
-  return async () => {
+  return async ({ signal }) => {
     await secure.waitForReady()
-    let failure: unknown
-    for (const address of addresses) {
-      try {
-        return await dial(address, proxy, secure)
-      } catch (error) {
-        failure ??= error
-      }
-    }
-    throw failure ?? new Error('The target has no address')
+    return AddressRace.run(addresses, (address, ended) => dial(address, proxy, secure, ended), signal)
   }
 }
 
-async function dial(address: Address, proxy: HttpProxy | null, secure: SecureConnector): Promise<Socket> {
-  const signal = AbortSignal.timeout(CONNECT_TIMEOUT)
+/**
+ * Tries addresses in their order. The next attempt begins when one fails, or takes long: an address that never answers
+ * must not hide the others. The first connection ends the other attempts.
+ */
+class AddressRace {
+  readonly #addresses: readonly Address[]
+  readonly #dialAddress: DialAddress
+  readonly #onConnected: (socket: Socket) => void
+  readonly #onFailed: (reason: unknown) => void
+  /** The attempts that are running. */
+  readonly #attempts = new Set<AbortController>()
+  /** The index of the next address. */
+  #next = 0
+  /** The first failure; null before. */
+  #failure: { readonly reason: unknown } | null = null
+  /** Begins the next attempt; null if none will begin while all running ones continue. */
+  #timer: NodeJS.Timeout | null = null
+  #isOver = false
+
+  private constructor(
+    addresses: readonly Address[],
+    dialAddress: DialAddress,
+    onConnected: (socket: Socket) => void,
+    onFailed: (reason: unknown) => void,
+  ) {
+    this.#addresses = addresses
+    this.#dialAddress = dialAddress
+    this.#onConnected = onConnected
+    this.#onFailed = onFailed
+  }
+
+  /**
+   * @param signal ends all attempts
+   * @throws the first failure if all attempts fail
+   */
+  static run(
+    addresses: readonly Address[],
+    dialAddress: DialAddress,
+    signal: AbortSignal | undefined,
+  ): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const race = new AddressRace(addresses, dialAddress, resolve, reject)
+      const onAbort = (): void => race.#fail(signal?.reason)
+      signal?.addEventListener('abort', onAbort)
+      if (signal?.aborted === true) onAbort()
+      else race.#begin()
+    })
+  }
+
+  #begin(): void {
+    this.#stopTimer()
+    const address = this.#addresses[this.#next++]
+    if (address === undefined) {
+      if (this.#attempts.size === 0)
+        this.#fail(this.#failure === null ? new Error('The target has no address') : this.#failure.reason)
+      return
+    }
+    if (this.#next < this.#addresses.length) this.#timer = setTimeout(() => this.#begin(), ATTEMPT_DELAY)
+    const attempt = new AbortController()
+    const late = setTimeout(() => attempt.abort(new Error(LATE)), CONNECT_TIMEOUT).unref()
+    this.#attempts.add(attempt)
+    const dialled = this.#dialAddress(address, attempt.signal).finally(() => clearTimeout(late))
+    dialled.then(
+      (socket) => this.#onSocket(attempt, socket),
+      (reason) => this.#onFailure(attempt, reason),
+    )
+  }
+
+  #onSocket(attempt: AbortController, socket: Socket): void {
+    this.#attempts.delete(attempt)
+    if (this.#isOver) {
+      socket.destroy()
+      return
+    }
+    this.#end()
+    this.#onConnected(socket)
+  }
+
+  #onFailure(attempt: AbortController, reason: unknown): void {
+    this.#attempts.delete(attempt)
+    this.#failure ??= { reason }
+    if (!this.#isOver) this.#begin()
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#onFailed(reason)
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#stopTimer()
+    for (const attempt of this.#attempts) attempt.abort()
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+}
+
+async function dial(
+  address: Address,
+  proxy: HttpProxy | null,
+  secure: SecureConnector,
+  signal: AbortSignal,
+): Promise<Socket> {
   const socket = await open(address, proxy, signal)
-  const onLate = (): unknown => socket.destroy(signal.reason)
-  signal.addEventListener('abort', onLate)
+  let onAbort = (): void => {}
+  // TLS doesn't report that the socket below it was destroyed.
+  const ended = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason)
+  })
+  signal.addEventListener('abort', onAbort)
   try {
-    return (await secure.connect(socket)).socket
+    signal.throwIfAborted()
+    return (await Promise.race([secure.connect(socket), ended])).socket
   } catch (error) {
     socket.destroy()
     throw error
   } finally {
-    signal.removeEventListener('abort', onLate)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
-import { connect } from 'node:net'
+import { connect, createServer as createNetServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -98,6 +98,44 @@ describe.each(TRANSPORTS)('a target › $name', (transport) => {
     onTestFinished(() => void server.close())
     const client = new TestClient(transport, `127.0.0.1:${(server.address() as AddressInfo).port}`)
     expect([status.UNAVAILABLE, status.INTERNAL]).toContain(await ask(client))
+  })
+})
+
+/** A server that accepts connections, and never answers. */
+async function startSilent(): Promise<{ readonly port: number; readonly sockets: readonly Socket[] }> {
+  const sockets: Socket[] = []
+  const server = createNetServer((socket) => sockets.push(socket.resume()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port, sockets }
+}
+
+describe.each(TRANSPORTS)('an address that never answers › $name', (transport) => {
+  it('doesn’t keep calls from the next one', async () => {
+    const [silent, { port, cert }] = [await startSilent(), await startTls()]
+    const target = `ipv4:127.0.0.1:${silent.port},127.0.0.1:${port}`
+    const options = { 'grpc.ssl_target_name_override': 'localhost' }
+    expect(await ask(new TestClient(transport, target, grpc.credentials.createSsl(cert), options))).toBe(9)
+    if (transport.isOurs) await expect.poll(() => silent.sockets.map(({ closed }) => closed)).toEqual([true])
+  })
+})
+
+describe.each(OURS)('an address that never answers › $name', (transport) => {
+  it.each(['a server', 'a proxy'])('has no connection left once the channel is closed: %s', async (what) => {
+    const silent = await startSilent()
+    for (const name of ['no_proxy', 'no_grpc_proxy']) vi.stubEnv(name, '')
+    if (what === 'a proxy') vi.stubEnv('grpc_proxy', `http://127.0.0.1:${silent.port}`)
+    const target = what === 'a proxy' ? 'server.example:1' : `127.0.0.1:${silent.port}`
+    const client = new TestClient(transport, target, grpc.credentials.createSsl())
+    client.getChannel().getConnectivityState(true)
+    await expect.poll(() => silent.sockets).toHaveLength(1)
+    client.close()
+    const areClosed = () => silent.sockets.map(({ closed }) => closed)
+    await expect.poll(areClosed, { timeout: 10_000 }).toEqual([true])
   })
 })
 

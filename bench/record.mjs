@@ -1,6 +1,6 @@
 /** Records what README.md and docs/performance.md show: a run of all clients, its charts and its figures, and one of bodies. */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { nodeVersionOf, readRevision, root } from './e2e/servers.mjs'
@@ -51,12 +51,16 @@ await runMain(async () => {
     throw new UsageError(`--node must be a Node ${LINE}, and this is ${version}`)
   if (readRevision()?.isDirty !== false)
     throw new UsageError('the work tree has changes: a recorded run is one of a revision')
+  // Written when all parts are over: to the next part, the work tree would have changes.
+  /** @type {Map<string, Buffer>} */
+  const made = new Map()
   for (const name of what) {
     const { args, result, charts } = PARTS[/** @type {keyof typeof PARTS} */ (name)]
     // By its own Node, so that the command line that is recorded names no file of this machine.
     run(node, 'bench/e2e/run.mjs', ...args.split(' '), '--rounds', `${rounds}`)
-    copyFileSync(toFile('results/latest.json'), toFile(`recorded/${result}`))
-    for (const chart of charts) copyFileSync(toFile(`results/${chart}`), toFile(`recorded/${chart}`))
+    made.set(result, readFileSync(toFile('results/latest.json')))
+    for (const chart of charts) made.set(chart, readFileSync(toFile(`results/${chart}`)))
   }
+  for (const [name, bytes] of made) writeFileSync(toFile(`recorded/${name}`), bytes)
   run(node, 'scripts/readme-figures.mjs', '--write')
 })

@@ -21,14 +21,14 @@ if (scope === undefined) throw new TypeError(`TEST_SCOPE is one of ${SCOPES.slic
  *
  * With TEST_SCOPE=sample there runs what a line of Node can break, and a sample of the rest: node:http2, which brings its own nghttp2; net, tls and
  * streams; fetch and undici; timers and the order of the event loop; async contexts; garbage collection. CONTRIBUTING.md has the table. `.ci/run` asks for that on
- * the lines between the oldest and the newest.
+ * each line but the default one.
  */
 const isSample = scope === 'sample'
 
 /**
  * With TEST_SCOPE=line, and with `sample`, what needs no second line of Node is left out: what asks nothing of Node, how src/ is built, what bundlers
- * make of dist/, and what measures a heap to a few KB, which plays the newest line by itself. `.ci/run` asks for that on each line but the default one;
- * on the newest one, the nightly run has it once more. (Vitest's option `--exclude` doesn't reach projects that have an `exclude` of their own.)
+ * make of dist/, and what measures a heap to a few KB, which plays the newest line by itself. GitHub's matrix asks for `line` on the
+ * newest one, and the nightly run plays the rest there once more. (Vitest's option `--exclude` doesn't reach projects that have an `exclude` of their own.)
  */
 const isLine = isSample || scope === 'line'
 const ONCE = [

@@ -50,8 +50,10 @@ function toSetting() {
  */
 async function measure(files, job, certificate, node) {
   const env = { ...process.env, NODE_OPTIONS: '' }
+  /** @type {Child<import('./attacks/peer.mjs').Methods>} */
   const peer = new Child(files.peer, { name: job.name, ...certificate }, { env })
   const own = { ...job, origin: await peer.ask('listen') }
+  /** @type {Child<import('./attacks/client.mjs').Methods>} */
   const client = new Child(files.client, own, { execPath: node, execArgv: ['--expose-gc'], env })
   // A client that is stuck natively reaches no limit of its own.
   const timer = new AbortController()

@@ -10,22 +10,31 @@ import { compileScript } from './support.mjs'
 const forkScript = (file, argument, options) =>
   keep(fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], ...options }))
 
-/** A process whose methods this one calls. */
+/**
+ * A process whose methods this one calls.
+ *
+ * @template {import('./child.mjs').Methods} TMethods those that its script serves
+ * @template [TEvent=never] what it tells without being asked
+ */
 export class Child {
-  /** Hears what it tells without being asked. @type {(event: any) => void} */
+  /** Hears what it tells without being asked. @type {(event: TEvent) => void} */
   onEvent = () => {}
   #calls = 0
-  /** By number. @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
+  /** By number. @type {Map<number, { resolve: (result: never) => void, reject: (error: Error) => void }>} */
   #open = new Map()
 
   /** @param {string} file a script @param {unknown} argument @param {ForkOptions} [options] */
   constructor(file, argument, options) {
     this.process = forkScript(file, argument, options)
-    this.process.on('message', (/** @type {any} */ { call, result, event }) => {
-      if (event !== undefined) return this.onEvent(event)
-      this.#open.get(call)?.resolve(result)
-      this.#open.delete(call)
-    })
+    this.process.on(
+      'message',
+      (/** @type {{ call: number, result: never, event: TEvent | undefined }} */ message) => {
+        const { call, result, event } = message
+        if (event !== undefined) return this.onEvent(event)
+        this.#open.get(call)?.resolve(result)
+        this.#open.delete(call)
+      },
+    )
     this.process.on('exit', () => this.#fail())
   }
 
@@ -33,7 +42,13 @@ export class Child {
     return isGone(this.process)
   }
 
-  /** Calls a method that its `serve()` has. @param {string} method @param {unknown} [argument] @returns {Promise<any>} */
+  /**
+   * Calls one of its methods.
+   *
+   * @template {keyof TMethods & string} TName
+   * @param {TName} method @param {Parameters<TMethods[TName]>[0]} [argument]
+   * @returns {Promise<Awaited<ReturnType<TMethods[TName]>>>}
+   */
   ask(method, argument) {
     return new Promise((resolve, reject) => {
       const call = this.#calls++
@@ -60,12 +75,16 @@ export class Child {
 /**
  * Starts a script that needs modules in TypeScript.
  *
+ * @template {import('./child.mjs').Methods & { listen: () => unknown }} TMethods
+ * @template [TEvent=never] what it tells without being asked
  * @param {string} path relative to scripts/ @param {object} argument
- * @returns {Promise<{ child: Child, listening: any }>} with what its method `listen` has said
+ * @returns {Promise<{ child: Child<TMethods, TEvent>, listening: Awaited<ReturnType<TMethods['listen']>> }>} with what its method `listen`
+ *   has said
  */
 export async function startChild(path, argument) {
   const script = compileScript(path)
   try {
+    /** @type {Child<TMethods, TEvent>} */
     const child = new Child(script.file, argument, { execArgv: ['--enable-source-maps'] })
     return { child, listening: await child.ask('listen') }
   } finally {

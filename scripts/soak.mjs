@@ -97,6 +97,9 @@ function toSetting() {
 
 /** @typedef {ReturnType<typeof toSetting>} Setting */
 
+/** @param {number} seed @returns {ReturnType<typeof startChild<import('./soak/peer.mjs').Methods>>} */
+const startPeer = (seed) => startChild('soak/peer.mjs', { seed })
+
 /**
  * With servers of its own, so that failures of one engine don't affect another.
  *
@@ -109,9 +112,7 @@ async function run(engine, setting) {
   const watch = new Watch()
   const unwatch = watchProcess(watch)
   const seeds = makeRandom(seed + 1)
-  const peers = await Promise.all(
-    [seeds.fork(), seeds.fork()].map((seed) => startChild('soak/peer.mjs', { seed })),
-  )
+  const peers = await Promise.all([seeds.fork(), seeds.fork()].map(startPeer))
   const real = hasReal ? await startNghttpd() : null
   const grpc = hasGrpc ? await startGrpc() : null
   /** @type {import('./soak/load.mjs').Target[]} */

@@ -83,6 +83,9 @@ const meter = {
   },
 }
 
-serve({
+const methods = {
   suffer: async () => ({ ...(await sufferAttack(dodici, findAttack(name), job, meter, WARMUP)), ...figures }),
-})
+}
+serve(methods)
+
+/** @typedef {typeof methods} Methods */

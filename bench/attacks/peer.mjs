@@ -9,4 +9,7 @@ const { name, key, cert } = JSON.parse(process.argv[2] ?? '{}')
 
 const attack = findAttack(name)
 const peer = await listenPeer(toAttackScript(attack), attack.isTls ? { key, cert } : {})
-serve({ listen: () => peer.origin })
+const methods = { listen: () => peer.origin }
+serve(methods)
+
+/** @typedef {typeof methods} Methods */

@@ -34,7 +34,7 @@ if (ask === undefined) throw new Error(`There is no client ${name}`)
 
 const toSize = () => process.resourceUsage().maxRSS
 
-serve({
+const methods = {
   begin: toSize,
   async play(/** @type {import('../../test/interop/fault-clients.ts').Order} */ order) {
     const answers = await ask(order)
@@ -42,4 +42,7 @@ serve({
     await delay(AFTERMATH)
     return { answers, rss: toSize() }
   },
-})
+}
+serve(methods)
+
+/** @typedef {typeof methods} Methods */

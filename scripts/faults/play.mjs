@@ -68,7 +68,7 @@ const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url))
 
 /** A client in a process of its own, which is started anew where it has crashed or hangs. */
 export class ClientProcess {
-  /** @type {Child | null} */
+  /** @type {Child<import('./child.mjs').Methods> | null} */
   #child = null
   /** What it had at its beginning. KiB. */
   #base = 0

@@ -281,7 +281,7 @@ server
   })
   .onRequest('*', onRequest, { at: 'header' })
 
-serve({
+const methods = {
   listen: () => server.port,
   /** @returns {PeerTally} */
   tally() {
@@ -295,4 +295,7 @@ serve({
     const { length } = server.connections
     return { faults, violations: [...violations, ...texts], connections: length, streams, posts: taken.size }
   },
-})
+}
+serve(methods)
+
+/** @typedef {typeof methods} Methods */

@@ -213,6 +213,8 @@ const FLOW_CONTROL_ERROR = 3
 const toGoawayCode = (/** @type {Buffer} */ payload) => payload.readUInt32BE(4)
 
 /**
+ * @typedef {{ lane: string, fault: string, phase: 'begin' | 'end', at: number }} FaultEvent
+ *
  * @typedef {object} LaneTally
  * @property {Record<string, number>} faults by kind
  * @property {Record<string, number>} goaways of the client, by code
@@ -237,7 +239,7 @@ export class Lane {
 
   /**
    * @param {string} name @param {number} port of the server @param {import('../../random.mjs').Random} random
-   * @param {(event: { lane: string, fault: string, phase: 'begin' | 'end', at: number }) => void} report
+   * @param {(event: FaultEvent) => void} report
    */
   constructor(name, port, random, report) {
     this.name = name

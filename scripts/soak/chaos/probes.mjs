@@ -112,7 +112,7 @@ export class Probes {
     }, BEAT)
   }
 
-  /** @param {{ lane: string, fault: string, phase: 'begin' | 'end', at: number }} event of the relay */
+  /** @param {import('./lane.mjs').FaultEvent} event of the relay */
   onFault({ lane, fault, phase, at }) {
     const probe = this.#probes.get(lane)
     if (probe === undefined || this.#isOver) return

@@ -23,7 +23,7 @@ async function listen({ server }) {
   return portOf(server)
 }
 
-serve({
+const methods = {
   async listen() {
     const ports = lanes.map(async ({ name, faulty, clean }) => ({
       name,
@@ -36,4 +36,7 @@ serve({
   // What a connection without faults has shown counts all the more.
   tally: () =>
     lanes.flatMap(({ faulty, clean }) => [faulty, clean]).map(({ name, tally }) => ({ name, ...tally })),
-})
+}
+serve(methods)
+
+/** @typedef {typeof methods} Methods */

@@ -43,7 +43,7 @@ const SETTLED_MARKS = 3
  *
  * @typedef {'node' | 'wire'} Engine
  * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
- * @typedef {Awaited<ReturnType<typeof startChild>>} Relay
+ * @typedef {Awaited<ReturnType<typeof startChild<import('./relay.mjs').Methods, import('./lane.mjs').FaultEvent>>>} Relay
  */
 
 /** The memory, under load. V8 doubles its young generation, and halves it, as it sees fit: such a step of RSS is no leak. */
@@ -124,7 +124,6 @@ class Run {
     const { record, watch, servers, engine } = this
     record.seconds = Math.round((performance.now() - this.#begun) / 1_000)
     Object.assign(record, await tallyPosts(dodici, engine, servers, watch))
-    /** @type {({ name: string } & import('./lane.mjs').LaneTally)[]} */
     const lanes = await this.relay.ask('tally')
     for (const { name, faults, goaways, earned, strange, connections } of lanes) {
       record.connections += connections

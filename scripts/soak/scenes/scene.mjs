@@ -79,6 +79,8 @@ export class Ledger {
 /**
  * @typedef {{ opened: number, streams: number, mostStreams: number, goaways: number, refused: number, reset: number,
  *   sessions: number }} Tally `streams` and `sessions`: what is open now
+ *
+ * @typedef {Child<import('./server.mjs').Methods>} Server
  */
 
 const SCRIPT = join(import.meta.dirname, 'server.mjs')
@@ -86,11 +88,11 @@ const SCRIPT = join(import.meta.dirname, 'server.mjs')
 export class Origin {
   #port = 0
   #generation = 0
-  /** @type {Child | null} */
+  /** @type {Server | null} */
   #server = null
-  /** It waits for its turn. @type {Child} */
+  /** It waits for its turn. @type {Server} */
   #next
-  /** Servers that finish their streams. @type {Child[]} */
+  /** Servers that finish their streams. @type {Server[]} */
   #draining = []
 
   /** @param {import('./server.mjs').ServerOptions} options */

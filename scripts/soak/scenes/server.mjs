@@ -216,7 +216,7 @@ server.on('stream', (/** @type {Stream} */ stream, headers) => {
   else if (!stream.destroyed) route(stream, headers)
 })
 
-serve({
+const methods = {
   prepare: () => true,
   async listen(/** @type {number} */ port) {
     await once(server.listen(port, '127.0.0.1'), 'listening')
@@ -233,4 +233,7 @@ serve({
     disturbance = next
   },
   tally: () => ({ ...tally, sessions: sessions.size }),
-})
+}
+serve(methods)
+
+/** @typedef {typeof methods} Methods */

@@ -23,12 +23,20 @@ import { toQueueLimit } from '../options/limits.ts'
  */
 export type Lateness = 'queue' | 'headers' | 'body' | 'continue' | 'connect' | 'upload' | 'request'
 
+/** How long a request with its own `connectTimeout` may wait for a connection. */
+interface ConnectWait {
+  /** When there must be one; null once that has passed. */
+  at: number | null
+  /** Whether the call was waiting for something else when that time came last. */
+  wasConnected: boolean
+}
+
 /** Times that only matter while a call has no stream, or an attempt no connection. */
 interface Wait {
   /** When the queue's own timeout ends; null for never. */
   readonly queueEnd: number | null
-  /** When there must be a connection; null: the connection attempt's own timeout applies. */
-  connectAt: number | null
+  /** Null: the connection attempt's own timeout applies. */
+  readonly connect: ConnectWait | null
   /** What the attempt does first once it has a connection; null if it has begun without one, or doesn't exist yet. */
   firstUpload: 'none' | 'sending' | 'waiting' | null
 }
@@ -80,10 +88,20 @@ export class CallClock implements Timed {
 
   /** The call waits for a stream. The `connect` timeout covers all connection attempts that it waits for. */
   queue(): void {
+    this.#queue(null)
+  }
+
+  /** Another attempt follows. If the last one had no connection, the `connect` timeout continues. */
+  queueAgain(): void {
+    this.#queue(this.#wait?.connect ?? null)
+  }
+
+  /** @param connect null: the `connect` timeout begins */
+  #queue(connect: ConnectWait | null): void {
     const { queueTimeout } = this.#listener.limits
     const now = this.#deadlines.now()
     const queueEnd = queueTimeout === 0 ? null : now + queueTimeout
-    this.#wait = { queueEnd, connectAt: this.#toConnectAt(now), firstUpload: null }
+    this.#wait = { queueEnd, connect: connect ?? this.#toConnectWait(now), firstUpload: null }
     this.#uploadAt = null
     this.#continueAt = null
     this.#enter('queue', toQueueLimit(this.#listener.limits), now)
@@ -104,6 +122,23 @@ export class CallClock implements Timed {
   }
 
   /**
+   * The `connect` timeout has passed. It doesn't limit the wait for anything else, such as room on a connection: then
+   * it begins again. When that connection is lost, the wait for the next one gets the whole time.
+   *
+   * @param isConnecting whether the call waits for a connection now
+   * @returns false if it has done so all that time
+   */
+  connectOn(isConnecting: boolean): boolean {
+    const connect = this.#wait?.connect ?? null
+    if (connect === null || (isConnecting && !connect.wasConnected)) return false
+    const now = this.#deadlines.now()
+    this.#beginConnect(connect, now)
+    connect.wasConnected = !isConnecting
+    this.#arm(now)
+    return true
+  }
+
+  /**
    * An attempt has begun. Without a connection, it continues to wait: nothing is sent, and no response is due.
    *
    * @param body `none`: the request was sent already; `sending`: its body is being sent; `waiting`: its body waits
@@ -114,7 +149,7 @@ export class CallClock implements Timed {
     const now = this.#deadlines.now()
     if (!isConnected) {
       if (this.#wait === null || this.#phase !== 'queue') this.queue()
-      else this.#wait.connectAt ??= this.#toConnectAt(now)
+      else this.#lookForConnection(this.#wait.connect, now)
       if (this.#wait !== null) this.#wait.firstUpload = body
       this.#arm(now)
       return
@@ -137,10 +172,10 @@ export class CallClock implements Timed {
   /** The attempt has found its connection. Over HTTP/2, the body may have been sent before: SETTINGS arrive later. */
   connected(): void {
     if (this.#wait === null) return
-    const { firstUpload, connectAt } = this.#wait
+    const { firstUpload, connect } = this.#wait
     this.#wait = null
     if (firstUpload !== null) this.open(firstUpload)
-    else if (connectAt !== null) this.#arm(this.#deadlines.now())
+    else if (connect !== null) this.#arm(this.#deadlines.now())
   }
 
   /** A part of the request body was sent, or may be sent from now on. */
@@ -193,8 +228,9 @@ export class CallClock implements Timed {
       this.#uploadAt = null
       return 'upload'
     }
-    if (this.#wait !== null && this.#wait.connectAt !== null && this.#wait.connectAt <= now) {
-      this.#wait.connectAt = null
+    const connect = this.#wait?.connect ?? null
+    if (connect !== null && connect.at !== null && connect.at <= now) {
+      connect.at = null
       return 'connect'
     }
     if (this.#continueAt !== null && this.#continueAt <= now) {
@@ -214,9 +250,19 @@ export class CallClock implements Timed {
     this.#phaseAt = null
   }
 
-  #toConnectAt(now: number): number | null {
-    const { connectTimeout } = this.#listener.limits
-    return connectTimeout === null || connectTimeout === 0 ? null : now + connectTimeout
+  #toConnectWait(now: number): ConnectWait | null {
+    const connectTimeout = this.#listener.limits.connectTimeout ?? 0
+    return connectTimeout === 0 ? null : { at: now + connectTimeout, wasConnected: false }
+  }
+
+  #beginConnect(connect: ConnectWait, now: number): void {
+    connect.at = now + (this.#listener.limits.connectTimeout ?? 0)
+    connect.wasConnected = false
+  }
+
+  /** A call that has waited for something else begins to wait for a connection. */
+  #lookForConnection(connect: ConnectWait | null, now: number): void {
+    if (connect !== null && (connect.at === null || connect.wasConnected)) this.#beginConnect(connect, now)
   }
 
   #progressUpload(now: number): void {
@@ -235,7 +281,7 @@ export class CallClock implements Timed {
     let at = this.#phaseAt ?? NEVER
     if (this.#uploadAt !== null && this.#uploadAt < at) at = this.#uploadAt
     if (this.#requestAt !== null && this.#requestAt < at) at = this.#requestAt
-    const connectAt = this.#wait?.connectAt ?? NEVER
+    const connectAt = this.#wait?.connect?.at ?? NEVER
     if (connectAt < at) at = connectAt
     if (this.#continueAt !== null && this.#continueAt < at) at = this.#continueAt
     this.#deadlines.set(this, at, now)

@@ -431,7 +431,7 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
 
   #queueAgain(): void {
     this.#move('queued')
-    this.#clock.queue()
+    this.#clock.queueAgain()
     this.#owner.onReplay(this)
     // This comes last: destroying a source runs the caller's code, which may end the call.
     this.#destroyBody(null)
@@ -444,8 +444,11 @@ export class Call extends CallerContext implements Queued<Call>, ControlledCall,
     }
     const mayWaitOn = lateness === 'queue' && (this.#state === 'running' || this.#owner.mayWaitOn(this))
     if (mayWaitOn && this.#clock.queueOn()) return
-    if (lateness !== 'connect' || this.#state === 'running' || this.#owner.isConnecting(this))
-      this.fail(toLateError(lateness, this.request.limits, mayWaitOn))
+    if (lateness === 'connect') {
+      const isConnecting = this.#state === 'running' || this.#owner.isConnecting(this)
+      if (this.#clock.connectOn(isConnecting)) return
+    }
+    this.fail(toLateError(lateness, this.request.limits, mayWaitOn))
   }
 
   /** Ends the call with an error, in any state. Does nothing once it has settled. */

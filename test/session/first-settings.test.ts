@@ -172,6 +172,18 @@ describe.each(LAYERS)('a peer that accepts a connection and sends no SETTINGS, o
       expect(sent.error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', processed: 'maybe' })
       expect(waiting.error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', processed: 'no' })
     })
+
+    it('a connectTimeout of the request goes on over the connections that are tried', async () => {
+      const { peer, harness, clock } = await start(layer, MUTE, { engine })
+      const call = ask(harness, 'GET /', { connectTimeout: LIMIT + 1_000 })
+      await whole(peer, 1)
+      clock.advance(LIMIT)
+      await whole(peer, 2)
+      clock.advance(999)
+      expect(call.errors).toEqual([])
+      clock.advance(MARGIN)
+      expect(call.error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', processed: 'maybe', attempts: 2 })
+    })
   })
 })
 

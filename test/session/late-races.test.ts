@@ -83,6 +83,41 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(harness.connections).toEqual(['connectionError', 'connect'])
   })
 
+  it("a request's own connectTimeout limits the wait for a connection, whatever it has waited for before", async () => {
+    const clock = new FakeClock()
+    const server = await startServer(() => {}, { settings: { maxConcurrentStreams: 1 } })
+    const { port } = new URL(server.origin)
+    let attempts = 0
+    const harness = new Harness(
+      server.origin,
+      {
+        ...{ engine, connectTimeout: 300, queueTimeout: 0, replaySafe: false },
+        connect: (_options, callback) => {
+          attempts++
+          if (attempts === 1) callback(null, connect(Number(port), '127.0.0.1'))
+        },
+      },
+      clock,
+    )
+    onTestFinished(() => harness.scheduler.destroy(null))
+    const held = harness.dispatch()
+    await expect.poll(() => harness.scheduler.toSessionStats()[0]?.peerLimit).toBe(1)
+    const waiting = harness.dispatch({ connectTimeout: 1_000 })
+    // It waits for room.
+    clock.advance(3_500)
+    server.sessions[0]?.destroy()
+    await held.settled
+    clock.advance(990)
+    expect(waiting.events).toEqual(['start'])
+    clock.advance(1_100)
+    expect(waiting.error).toMatchObject({
+      name: 'ConnectTimeoutError',
+      message: 'No connection within connectTimeout (1000 ms)',
+      processed: 'no',
+    })
+    expect(attempts).toBeGreaterThan(2)
+  })
+
   it('a body whose own destroy() throws does not prevent its call from settling', async () => {
     const thrown = new Error('no way out')
     const uncaught: unknown[] = []

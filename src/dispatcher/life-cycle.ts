@@ -178,6 +178,8 @@ export abstract class LivingDispatcher extends Dispatcher {
   /** Destroys the dispatcher if it hasn't closed after `timeout` milliseconds. */
   #limit(closing: Promise<void>, timeout: number): void {
     const alarm = this.#clock.after(timeout, () => this.#destroy(null))
+    // Responses that their readers hold back don't keep the process alive, and `close()` waits for them.
+    alarm.setRef(true)
     const onSettled = (): void => alarm.cancel()
     closing.then(onSettled, onSettled)
   }

@@ -140,6 +140,8 @@ describe('a process', () => {
       ['request', []],
       ['another', [{ text: 'small' }]],
       ['late', [{ size: SIZE }]],
+      // Not before close() has destroyed what is left.
+      ['closed', [{ isClosed: true }]],
     ])('ends by itself: %s', async (mode, reports) => {
       const { origin } = await startServer((stream, headers) => {
         stream.respond({ ':status': 200 })

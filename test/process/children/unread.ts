@@ -1,4 +1,7 @@
-/** Requests a body larger than what is taken from the peer unread, and reads it late, or never. */
+/**
+ * Requests a body larger than what is taken from the peer unread. Reads it late, or never, or closes the dispatcher
+ * first.
+ */
 import { Agent, fetch } from '../../../src/index.ts'
 import type { ClientOptions } from '../../../types/index.ts'
 import { report } from './report.ts'
@@ -17,6 +20,10 @@ if (mode === 'late') {
   while (process.getActiveResourcesInfo().includes('TCPSocketWrap'))
     await new Promise((resolve) => setImmediate(resolve))
   report({ size: (await (response as Response).arrayBuffer()).byteLength })
+}
+if (mode === 'closed') {
+  await dispatcher.close({ timeout: 300 })
+  report({ isClosed: true })
 }
 // Otherwise it is collected, and its stream reset.
 process.on('exit', () => report({ isThere: response !== null }))

@@ -174,8 +174,11 @@ export class Rotation {
   /** A session may have room. If it is a successor that can take over, it does. */
   onRoom(session: Session): void {
     const isSuccessor = session === this.#successor
+    const capacity = isSuccessor ? session.canTake('settled') : null
+    // It was opened for another origin, and has been idle for long.
+    if (capacity === 'stale') session.verify()
     // A server that allows no streams for now isn't asked for any: the old session continues.
-    if (isSuccessor && session.canTake('settled') !== 'yes') return
+    if (isSuccessor && capacity !== 'yes') return
     if (this.#unsettled.size > 0 && session.isSettled && this.#unsettled.delete(session)) this.#endRest()
     if (!isSuccessor) return
     const replaced = this.#replaced

@@ -60,6 +60,28 @@ describe.each(ENGINES)('a session of several origins on engine %s', (engine) => 
     expect(held.text).toBe('late')
   })
 
+  it.each([
+    ['', {}],
+    [', once a PING has shown that it is there', { pingInterval: 1_500, pingTimeout: 60_000 }],
+  ])('takes over at once from an old one, although it is idle%s', async (_how, options) => {
+    const limits = { maxConcurrentStreams: 1 }
+    const rig = await toRig(engine, { maxSessionAge: 10_000, ...options }, { settings: limits })
+    const { server, clock, harnesses } = rig
+    const [a, b] = harnesses
+    const held = dispatch(a, '/held')
+    await expect.poll(() => server.held.length).toBe(1)
+    clock.advance(8_000)
+    // a's session is full, so b opens its own.
+    await ask(b)
+    await nextTurn()
+    clock.advance(2_001)
+    await expect.poll(() => toReasons(rig)).toEqual([['age', null], [null], []])
+    await ask(a)
+    expect(server.seen.map(({ connection }) => connection)).toEqual([0, 1, 1])
+    finish(server)
+    await held.settled
+  })
+
   it('has sessionGracePeriod for the streams of all of them', async () => {
     const { server, clock, harnesses } = await toRig(engine, {
       ...{ maxSessionAge: 1_000, sessionGracePeriod: 5_000, replaySafe: false },

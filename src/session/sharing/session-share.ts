@@ -268,6 +268,8 @@ export class SessionShare implements Session, Share {
     // A subscriber that was told may have ended it.
     if (this.#stage.name !== 'joined' || this.isDestroyed) return
     this.onReady()
+    // Its SETTINGS arrived long ago: a successor takes over now, because nothing more may happen on the session.
+    this.onRoom()
     shared.session.updateRef()
   }
 

@@ -198,6 +198,24 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(await body.text()).toBe('GET / over 2')
   })
 
+  it("a listener of 'connect' that throws keeps no request from a roll-out to HTTP/2", async () => {
+    const fleet = await startFleet(() => 'http/1.1')
+    const client = destroyWithTest(new Client(fleet.origin, { engine, connect: { ca: fleet.ca } }))
+    const ask = async (): Promise<string> => (await client.request({ path: '/', method: 'GET' })).body.text()
+    expect(await ask()).toBe('GET / over 1.1')
+    fleet.next = () => 'h2'
+    await fleet.restart()
+    const thrown = new Error('from a listener')
+    const uncaught: unknown[] = []
+    process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error))
+    onTestFinished(() => process.setUncaughtExceptionCaptureCallback(null))
+    client.once('connect', () => {
+      throw thrown
+    })
+    expect(await ask()).toBe('GET / over 2')
+    expect(uncaught).toEqual([thrown])
+  })
+
   it('HTTP/1.1 is believed for five minutes: then both are offered though the fallback has a connection', async () => {
     const fleet = await startFleet(() => 'http/1.1')
     const clock = new FakeClock()

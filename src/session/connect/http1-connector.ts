@@ -128,7 +128,11 @@ class EitherAttempt extends Http1Attempt {
     const error = new AlpnError(`${this.name} now speaks HTTP/2: it chose 'h2' in ALPN`)
     error.alpnProtocol = 'h2'
     this.#exchange.noteTaken(error)
-    this.#taker.takeHttp2(socket)
-    this.onFailed(error)
+    try {
+      this.#taker.takeHttp2(socket)
+    } finally {
+      // A listener of `connect` may have thrown: the fallback would wait for this connection for ever.
+      this.onFailed(error)
+    }
   }
 }

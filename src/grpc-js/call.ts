@@ -351,7 +351,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     this.#isOver = true
     const fields = controller.isHeaderOnly === true ? (this.#header ?? trailers) : trailers
     const outcome = this.#toOutcome(fields)
-    this.#settle(outcome, this.#toStatusMetadata(fields))
+    this.#settle(outcome, this.#toStatusMetadata(fields), true)
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
@@ -364,7 +364,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     const outcome = toFailureOutcome(error)
     // A server that reaches the deadline first may reset the stream.
     const isLate = outcome.code === Status.CANCELLED && Date.now() >= this.#deadline
-    this.#end(isLate ? { ...outcome, code: Status.DEADLINE_EXCEEDED } : outcome)
+    this.#settle(isLate ? { ...outcome, code: Status.DEADLINE_EXCEEDED } : outcome, null, true)
   }
 
   #toOutcome(fields: IncomingHttpHeaders): Outcome {
@@ -410,17 +410,18 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   }
 
   onDrained(): void {
-    if (this.#status?.code === Status.OK) this.#tell()
+    if (this.#status !== null) this.#tell()
   }
 
   // Its end.
 
   /** Ends the call, unless the listener is about to be told another end. */
   #end(outcome: Outcome): void {
-    this.#settle(outcome, null)
+    this.#settle(outcome, null, false)
   }
 
-  #settle({ code, details }: Outcome, metadata: Metadata | null): void {
+  /** @param isByPeer the response, or its stream, has ended: messages that came before may still be read */
+  #settle({ code, details }: Outcome, metadata: Metadata | null, isByPeer: boolean): void {
     if (this.#isTelling || (this.#status !== null && this.#status.code !== Status.OK)) return
     this.#status = { code, details, metadata: metadata ?? new this.#settings.Metadata() }
     this.#wait = 'none'
@@ -429,8 +430,26 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
       this.#controller?.abort()
     }
     this.#outgoing.stop()
-    if (code !== Status.OK) this.#incoming.stop()
-    if (code !== Status.OK || this.#incoming.isDrained) this.#tell()
+    const mayRead = code === Status.OK || isByPeer
+    if (!mayRead) this.#incoming.stop()
+    if (!mayRead || this.#incoming.isDrained) this.#tell()
+    else if (code !== Status.OK) this.#linger()
+  }
+
+  /** A caller that reads on gets the messages before the failure; one that doesn't isn't waited for. */
+  #linger(): void {
+    setImmediate(goOn, this, this.#incoming.delivered)
+  }
+
+  /** @param delivered how many messages the caller had one turn of the event loop ago */
+  static goOn(call: GrpcCall, delivered: number): void {
+    if (call.#isTelling) return
+    if (call.#incoming.delivered > delivered || call.#incoming.isInflating) {
+      call.#linger()
+      return
+    }
+    call.#incoming.stop()
+    call.#tell()
   }
 
   /** In a later tick: an error that the listener throws must not reach Dodici's callers. */
@@ -461,6 +480,10 @@ function beginStream(call: GrpcCall): void {
 
 function onDeadline(call: GrpcCall): void {
   call.onDeadline()
+}
+
+function goOn(call: GrpcCall, delivered: number): void {
+  GrpcCall.goOn(call, delivered)
 }
 
 function tellStatus(call: GrpcCall): void {

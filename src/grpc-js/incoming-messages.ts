@@ -42,6 +42,8 @@ export class IncomingMessages implements MessageSink {
   readonly #maxSize: number
   /** The response's `grpc-encoding`. */
   encoding = 'identity'
+  /** How many messages the listener has got. */
+  delivered = 0
   /** Null until the first one has to wait. */
   #kept: Kept[] | null = null
   #keptSize = 0
@@ -63,6 +65,11 @@ export class IncomingMessages implements MessageSink {
   /** Whether nothing waits here. */
   get isDrained(): boolean {
     return this.#count === 0 && !this.#isInflating
+  }
+
+  /** Whether a message is being decompressed. */
+  get isInflating(): boolean {
+    return this.#isInflating
   }
 
   get #count(): number {
@@ -116,6 +123,7 @@ export class IncomingMessages implements MessageSink {
 
   #tell(message: Buffer): void {
     this.#isWanted = false
+    this.delivered++
     this.#isDelivering = true
     this.#owner.deliver(message)
     this.#isDelivering = false

@@ -490,6 +490,34 @@ describe.each(TRANSPORTS)('messages › $name', (transport) => {
     expect(flags).toEqual([1, 0])
   })
 
+  it.each([
+    'trailers',
+    'a reset',
+  ])('that came in one read with a failure are delivered before it: %s', async (end) => {
+    const peer = await startPeer({
+      onComplete(stream, connection) {
+        connection.inOneSegment(() => {
+          stream.head(200, HEADERS)
+          for (const text of ['a', 'b', 'c']) void stream.data(toFrame(text))
+          if (end === 'trailers') void stream.endWith({ 'grpc-status': '5' })
+          else stream.reset('INTERNAL_ERROR')
+        })
+      },
+    })
+    const { messages, status: ended } = await collect(toClient(transport, peer).serverStream('/a.B/C', 'x'))
+    expect(ended.code).toBe(end === 'trailers' ? 5 : status.INTERNAL)
+    if (end === 'trailers' || transport.isOurs) expect(messages.map(String)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('that nobody reads don’t hold up a failure', async () => {
+    const peer = await serve((stream) => answer(stream, [toFrame('a'), toFrame('b')], { 'grpc-status': '5' }))
+    const { call, heard } = begin(toClient(transport, peer))
+    call.startRead()
+    call.halfClose()
+    expect((await heard.ended).code).toBe(5)
+    expect(heard.messages.map(String)).toEqual(['a'])
+  })
+
   it('are found wherever the response is cut', async () => {
     const { origin } = await startServer((stream) => {
       stream.respond({ ':status': 200, ...HEADERS }, { waitForTrailers: true })

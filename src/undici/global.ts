@@ -71,20 +71,46 @@ export function getGlobalDispatcher(): DispatcherType {
   return findTheirs() ?? getOwnDispatcher()
 }
 
-/** The options with the dispatcher that other code has set with undici's own function, unless they name one. */
-function withTheirs(options: unknown): unknown {
+/** Whether options name their own dispatcher, or are invalid: then they are left as they are. */
+function isSettled(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return true
+  const { dispatcher }: { dispatcher?: unknown } = options
+  return dispatcher !== undefined && dispatcher !== null
+}
+
+/**
+ * The arguments of a call, using the dispatcher that other code has set with undici's own function, unless the call
+ * names one.
+ */
+function withTheirs(given: unknown[]): unknown[] {
   const dispatcher = findTheirs()
-  if (dispatcher === null || (options !== undefined && options !== null && typeof options !== 'object'))
-    return options
-  const { dispatcher: given }: { dispatcher?: unknown } = options ?? {}
-  return given === undefined || given === null ? { ...options, dispatcher } : options
+  if (dispatcher === null) return given
+  const add = (options: unknown): unknown =>
+    isSettled(options) ? options : { ...(options as object), dispatcher }
+  const [url, ...rest] = given
+  // As in undici, the options may be missing.
+  const [options, ...others] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  if (options !== undefined && options !== null) return [url, add(options), ...others]
+  // A single argument may contain both the parts of the URL and the options.
+  const isUrl = typeof url !== 'object' || Object.prototype.toString.call(url) === '[object URL]'
+  return isUrl ? [url, { dispatcher }, ...others] : [add(url), null, ...others]
 }
 
 /** One of Dodici's functions, using the dispatcher for all. */
 function toGlobal<TFunction extends (...args: never[]) => unknown>(send: TFunction): TFunction {
   return new Proxy(send, {
-    apply: (target, self, [url, options, ...rest]: unknown[]) =>
-      Reflect.apply(target, self, [url, withTheirs(options), ...rest]),
+    apply: (target, self, given: unknown[]) => Reflect.apply(target, self, withTheirs(given)),
+  })
+}
+
+/** The init of a fetch, using the dispatcher for all. Its members may be inherited, as those of a Request are. */
+function toInit(init: FetchInit | null | undefined): FetchInit | null | undefined {
+  const dispatcher = findTheirs()
+  if (dispatcher === null) return init
+  if (init === undefined || init === null) return { dispatcher }
+  if (isSettled(init)) return init
+  return new Proxy(init, {
+    get: (target, name): unknown => (name === 'dispatcher' ? dispatcher : Reflect.get(target, name)),
   })
 }
 
@@ -93,7 +119,6 @@ export const stream = toGlobal(ownStream)
 export const pipeline = toGlobal(ownPipeline)
 export const connect = toGlobal(ownConnect)
 export const upgrade = toGlobal(ownUpgrade)
-const sendFetch = toGlobal(ownFetch)
 
 /** The fetch in Bun and Deno accepts no dispatcher: there, only Dodici's functions use it. */
 function putWhereThereAreSlots(dispatcher: DispatcherType): void {
@@ -144,7 +169,7 @@ export async function fetch(
   const origin = getGlobalOrigin()
   const isRelative = origin !== undefined && typeof input === 'string' && URL.canParse(input, origin)
   try {
-    return await sendFetch(isRelative ? new URL(input, origin) : input, init)
+    return await ownFetch(isRelative ? new URL(input, origin) : input, toInit(init))
   } catch (thrown) {
     // Fetch's own error. The reason of a signal is the caller's.
     if (thrown instanceof TypeError) Error.captureStackTrace(thrown)

@@ -3,6 +3,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
+import type { Readable } from 'node:stream'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import * as theirs from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as entry from '../../../src/undici/all.ts'
@@ -153,4 +156,64 @@ it('names no server for TLS where there is none', async () => {
     await (await client.request({ path: '/', method: 'GET' })).body.text()
   }
   expect(names).toEqual([null, null])
+})
+
+describe("a dispatcher that other code has set with undici's own function", () => {
+  type Play = (library: Library, origin: string) => Promise<unknown>
+
+  const PLAYS: readonly (readonly [what: string, play: Play])[] = [
+    ['request(url)', async ({ request }, origin) => (await request(`${origin}/a`)).body.text()],
+    [
+      'request() of one argument',
+      async ({ request }, origin) => {
+        const options = { origin, path: '/a', method: 'POST', headers: { 'x-a': '1' }, body: 'text' } as const
+        return (await request(options as unknown as string)).body.text()
+      },
+    ],
+    [
+      'stream() without options',
+      async ({ stream }, origin) => {
+        const target = new PassThrough()
+        await Reflect.apply(stream, null, [`${origin}/a`, () => target])
+        return text(target)
+      },
+    ],
+    [
+      'pipeline() without options',
+      async ({ pipeline }, origin) => {
+        const toBody = ({ body }: { readonly body: Readable }): Readable => body
+        return text(Reflect.apply(pipeline, null, [`${origin}/a`, toBody]).end())
+      },
+    ],
+    ['fetch(url)', async ({ fetch }, origin) => (await fetch(`${origin}/a`)).text()],
+    [
+      'fetch() of an init with inherited members',
+      async ({ fetch }, origin) => {
+        class Init {
+          get method(): string {
+            return 'PUT'
+          }
+        }
+        return (await fetch(`${origin}/a`, new Init())).text()
+      },
+    ],
+  ]
+
+  it.each(PLAYS)('serves %s', async (_what, play) => {
+    const origin = await serve(async (request, response) => {
+      const { method, url, headers } = request
+      response.end(`${method} ${url} ${headers['x-a']} ${headers['x-seen']} ${await text(request)}`)
+    })
+    const before = theirs.getGlobalDispatcher()
+    const agent = destroyWithTest(new theirs.Agent())
+    const composed = agent.compose((dispatch) => (options, handler) => {
+      const headers = { ...(options.headers as object), 'x-seen': 'yes' }
+      return dispatch({ ...options, headers }, handler)
+    })
+    theirs.setGlobalDispatcher(composed)
+    onTestFinished(() => theirs.setGlobalDispatcher(before))
+    const outcome = await play(ours, origin)
+    expect(outcome).toContain(' yes ')
+    expect(outcome).toBe(await play(theirs, origin))
+  })
 })

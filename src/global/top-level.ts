@@ -43,7 +43,7 @@ import { invalid, invalidKind, showTarget, toInvalid } from '../core/validate.ts
 import { Dispatcher, isDispatcher } from '../dispatcher/dispatcher.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { toOrigin } from '../options/options.ts'
-import { toUrl, withoutUrlPieces } from '../options/url-object.ts'
+import { toUrl, withoutUrlPieces, withSlash } from '../options/url-object.ts'
 import { getGlobalDispatcher } from './global.ts'
 
 /** The dispatcher and the options of one call. */
@@ -112,12 +112,20 @@ function aim(url: RequestUrl, given: GivenOptions | null | undefined): Aim {
   const { origin, pathname, search } = toTarget(url)
   const { path } = options
   if (path !== undefined && path !== null && typeof path !== 'string') throw invalid('path', path, 'a string')
-  const target = path === undefined || path === null ? pathname + search : path.replace(/^(?!\/)/, '/')
+  const own = toOrigin(origin)
+  // As in undici, it is a part of a URL: it may have spaces, steps such as `..`, or a fragment.
+  const target =
+    path === undefined || path === null ? { pathname, search } : new URL(origin + withSlash(path))
   // An empty string is no body here.
   const method = options.method || (options.body ? 'PUT' : 'GET')
   return {
     dispatcher: toDispatcher(dispatcher),
-    options: { ...(options as RequestOptions<unknown>), origin: toOrigin(origin).href, path: target, method },
+    options: {
+      ...(options as RequestOptions<unknown>),
+      origin: own.href,
+      path: target.pathname + target.search,
+      method,
+    },
   }
 }
 

@@ -39,7 +39,8 @@ export function toUrl(value: unknown): URL {
   return new URL(where + withSlash(`${pathname ?? ''}${search ?? ''}`))
 }
 
-function withSlash(path: string): string {
+/** A path that begins with a slash. */
+export function withSlash(path: string): string {
   return path.replace(/^(?!\/)/, '/')
 }
 

@@ -65,6 +65,10 @@ describe('request()', () => {
   it.each([
     { path: '/own?q=1', expected: '/own?q=1' },
     { path: 'own', expected: '/own' },
+    { path: '/two words?a=b c', expected: '/two%20words?a=b%20c' },
+    { path: '/žluť?kůň', expected: '/%C5%BElu%C5%A5?k%C5%AF%C5%88' },
+    { path: '/a/../b#fragment', expected: '/b' },
+    { path: '//host.test/a', expected: '//host.test/a' },
   ])('prefers its own path $path', async ({ path, expected }) => {
     const { origin, heard } = await start()
     await (await request(`${origin}/url?x=1`, { path })).body.dump()

@@ -144,7 +144,7 @@ export class Exchange implements DispatchHandler {
   onResponseEnd(): void {
     if (this.#state === 'waiting')
       this.#fail(new Error('The response ended before its header section arrived'))
-    this.#state = 'done'
+    this.#end()
     this.#body?.finish()
   }
 
@@ -162,7 +162,14 @@ export class Exchange implements DispatchHandler {
   onResponseError(_controller: DispatchController | null, error: Error): void {
     if (this.#state === 'waiting') this.#fail(error)
     else if (this.#state === 'receiving') this.#body?.fail(new TypeError('terminated', { cause: error }))
+    this.#end()
+  }
+
+  /** The response is over. A body tells the fetch itself when it is finished. */
+  #end(): void {
+    const isBodiless = this.#state === 'receiving' && this.#body === null
     this.#state = 'done'
+    if (isBodiless) this.#fetching.onBodyDone()
   }
 
   /** Ends a redirecting response whose body hasn't ended yet. */
@@ -208,7 +215,6 @@ export class Exchange implements DispatchHandler {
         }
     if (integrity !== '') this.#verify(result, integrity)
     else this.#fetching.resolve(makeResponse(result, this.#body))
-    if (this.#body === null) this.#fetching.onBodyDone()
     // An opaque body can never be read.
     if (isOpaque) controller.abort(new RequestAbortedError())
   }

@@ -106,10 +106,13 @@ export class FetchOperation implements ExchangeOwner {
   }
 
   #send(): void {
+    // Ending a redirected upload runs the caller's code, which may have aborted the fetch.
+    if (this.#reject === null) return
     const { url, cache } = this.#request
     // There is no cache (Fetch, "HTTP-network-or-cache fetch").
     const error = isBadPort(url) ? 'bad port' : cache === 'only-if-cached' ? 'only if cached' : null
     if (error !== null) {
+      this.#exchange?.drop()
       this.#fail(new Error(error))
       return
     }

@@ -35,6 +35,8 @@ function start(options = {}): Promise<Rig> {
         stream.head(200, [['content-encoding', 'gzip']])
       } else if (stream.path === '/whole') {
         stream.respond()
+      } else if (stream.path === '/bodiless') {
+        stream.head(204)
       }
     },
     onComplete(stream) {
@@ -197,6 +199,17 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     expect(listeners(controller.signal)).toBe(0)
     await expectSibling(rig)
     expect(rig.peer.request('/whole').resetCode).toBe(null)
+  })
+
+  it('after a response without a body, whose stream stays open: the stream is reset', async () => {
+    const rig = await start()
+    const controller = new AbortController()
+    const response = await rig.get('/bodiless', { signal: controller.signal })
+    expect([response.status, response.body]).toEqual([204, null])
+    controller.abort(reason)
+    expect(await rig.resetOf('/bodiless')).toBe(CANCEL)
+    expect(listeners(controller.signal)).toBe(0)
+    await expectSibling(rig)
   })
 
   it('after all was read: nothing happens', async () => {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Agent, fetch } from '../../../src/index.ts'
 import { destroyWithTest, toAgent } from '../../support/clients/agents.ts'
@@ -57,6 +58,31 @@ describe('when a redirect comes before the body was sent', () => {
     expect(await (await fetch(`${peer.origin}/from`, init)).text()).toBe('there')
     await cancelled
     expect(peer.request('/to').method).toBe('GET')
+  })
+
+  it('sends nothing more if the end of the upload aborts the fetch', async () => {
+    const peer = await startPeer({
+      onRequest: (stream) => {
+        if (stream.path === '/from') {
+          stream.head(303, [['location', '/to']])
+          stream.end()
+        } else stream.respond('there')
+      },
+    })
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const body = new Readable({
+      read() {},
+      destroy(error, callback) {
+        controller.abort(reason)
+        callback(error)
+      },
+    })
+    const dispatcher = toAgent({})
+    const init = { method: 'POST', body, duplex: 'half', signal: controller.signal, dispatcher } as const
+    await expect(fetch(`${peer.origin}/from`, init)).rejects.toBe(reason)
+    expect(await (await fetch(`${peer.origin}/sibling`, { dispatcher })).text()).toBe('there')
+    expect(peer.requests.map(({ path }) => path)).toEqual(['/from', '/sibling'])
   })
 
   it.each([301, 302, 307, 308])('refuses a %i for a stream, which can be read only once', async (status) => {
@@ -151,6 +177,20 @@ describe('when the body of a redirect is not needed', () => {
     })
     const call = fetch(`${peer.origin}/from`, { dispatcher: toAgent({}) })
     expect(await toFailure(call)).toMatch(/^TypeError: fetch failed ← /)
+    await peer.waitFor(() => peer.request('/from').resetCode !== null)
+  })
+})
+
+describe('when a redirect leads to a blocked port', () => {
+  it('fails, and resets the stream of the redirect', async () => {
+    const peer = await startPeer({
+      onRequest: (stream) => {
+        stream.head(302, [['location', 'http://localhost:22/']])
+        stream.data('more will come')
+      },
+    })
+    const call = fetch(`${peer.origin}/from`, { dispatcher: toAgent({}) })
+    expect(await toFailure(call)).toBe('TypeError: fetch failed ← bad port')
     await peer.waitFor(() => peer.request('/from').resetCode !== null)
   })
 })

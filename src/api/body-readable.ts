@@ -337,7 +337,8 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
       return Promise.reject(new TypeError('The body has already been read, or is being read'))
     }
     this.#isConsumed = true
-    if (this.isStream && this.readableEncoding !== null)
+    // Nothing has passed through its decoder before the body is read as a stream.
+    if (this.#feed !== null && this.readableEncoding !== null)
       return this.#consumeDecoded(this.readableEncoding).then((kept) => convert(kept, this))
     return this.#isComplete ? this.#consumeNow(convert) : this.#consumeLater(convert)
   }

@@ -381,6 +381,15 @@ describe('the body of a response', () => {
     expect(await text).toBe('žluť')
   })
 
+  it('is given as it is by bytes() after setEncoding()', async () => {
+    const bytes = Buffer.from([0xff, 0x00, 0xc5])
+    const body = await ask((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.end(bytes)
+    })
+    expect(Buffer.from(await body.setEncoding('utf8').bytes())).toEqual(bytes)
+  })
+
   it('can be aborted by the signal while it waits to be read, although all of it has come', async () => {
     const controller = new AbortController()
     const client = connect(await startServer(serveText))

@@ -153,7 +153,7 @@ class PipelineCall<TOpaque>
     const error = reason ?? new RequestAbortedError('The pipeline ended before the response')
     this.controller?.abort(error)
     this.#body?.on('error', noop).destroy(error)
-    this.#response?.destroy(reason ?? undefined)
+    this.#response?.destroy?.(reason ?? undefined)
     this.request.on('error', noop).destroy(error)
   }
 
@@ -181,7 +181,8 @@ class PipelineCall<TOpaque>
     }
     if (this.duplex.destroyed) {
       // The handler has ended the call, itself or by its signal.
-      response.on('error', noop).destroy()
+      response.on('error', noop)
+      response.destroy?.()
       return
     }
     this.#response = response
@@ -191,16 +192,20 @@ class PipelineCall<TOpaque>
   /** Written by hand, because `pipe()` forwards neither failures nor objects. */
   #forward(response: Readable): void {
     const { duplex } = this
+    // Not `readableEnded`: a stream of an older kind has none, but may close after its end, too.
+    let hasEnded = false
     // Node's buffer gets no second piece: it takes an entry of more than 100 bytes for each, and pins its chunk.
     response.on('data', (chunk: unknown) => {
       const isKept = duplex.readableFlowing !== true && Buffer.isBuffer(chunk)
       if (!duplex.push(isKept ? toCompact(chunk) : chunk) || duplex.readableLength > 0) response.pause?.()
     })
-    response.on('end', () => duplex.push(null))
+    response.on('end', () => {
+      hasEnded = true
+      duplex.push(null)
+    })
     response.on('error', (error) => duplex.destroy(error))
     response.on('close', () => {
-      if (!response.readableEnded)
-        duplex.destroy(new RequestAbortedError('The response was closed before it ended'))
+      if (!hasEnded) duplex.destroy(new RequestAbortedError('The response was closed before it ended'))
     })
   }
 

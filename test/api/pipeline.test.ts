@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { PassThrough, Readable, Transform, Writable } from 'node:stream'
+import { PassThrough, Readable, Stream, Transform, Writable } from 'node:stream'
 import { pipeline as join } from 'node:stream/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
@@ -182,6 +182,45 @@ describe('pipeline()', () => {
       await closed
       expect(codes).toEqual([8])
       await expectHello(client)
+    })
+  })
+
+  describe('when the handler returns a stream from before Readable', () => {
+    /** It has neither `readableEnded` nor `destroy()`, and closes after its end. */
+    class Old extends Stream {
+      readonly writable = true
+      write(chunk: unknown): boolean {
+        this.emit('data', chunk)
+        return true
+      }
+      end(): void {
+        this.emit('end')
+        this.emit('close')
+      }
+    }
+
+    it('gives all of it, although it closes', async () => {
+      const client = connect(await startServer(echo))
+      const old = new Old()
+      const duplex = client.pipeline(PUT, ({ body }) => {
+        body.on('data', (chunk) => old.write(chunk)).on('end', () => old.end())
+        return old as unknown as Readable
+      })
+      duplex.end('old')
+      expect(await read(duplex)).toBe('old')
+    })
+
+    it('fails with the error that ends the duplex', async () => {
+      const { server, codes, closed } = await startWatched(echo)
+      const duplex = connect(server).pipeline(PUT, ({ body }) => {
+        body.on('error', () => {}).on('data', () => duplex.destroy(new Error('mine')))
+        return new Old() as unknown as Readable
+      })
+      duplex.write('data')
+      const [error] = await once(duplex, 'error')
+      expect(error.message).toBe('mine')
+      await closed
+      expect(codes).toEqual([8])
     })
   })
 

@@ -66,7 +66,7 @@ const PURE = [
  * made of that.
  */
 const ONE_A_PROCESS =
-  /vi\.(mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)|watchHeaderObjects|fake-timers|setGlobalDispatcher|\binstall\(|globalThis|Symbol\.for|process\.(on|once|env|emit|exit\w*|\w+Usage|getActive\w+)\b|diagnostics_channel|async_hooks|perf_hooks|performance|hrtime|\bgc\b|WeakRef|\.prototype\b|await import\(|worker_threads|child_process|clients\/(child|cli-here|node-streams|bundled|fallback-child)|^import (?!type).* from 'undici/m
+  /vi\.(mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)|watchHeaderObjects|fake-timers|setGlobalDispatcher|\binstall\(|globalThis|Symbol\.for|process\.(on|once|env|emit|exit\w*|\w+Usage|getActive\w+)\b|diagnostics_channel|async_hooks|perf_hooks|performance|hrtime|\bgc\b|WeakRef|\.prototype\b|await import\(|worker_threads|child_process|clients\/(child|cli-here|node-streams|bundled|fallback-child|uncaught)|^import (?!type).* from 'undici/m
 
 const FILES = readdirSync(new URL('test/', import.meta.url), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))

@@ -148,8 +148,13 @@ export class ReadableFeed {
     // Otherwise the piece may stay in node's buffer for long.
     const isTaken = this.#isEmptied || this.#readable.readableFlowing === true
     const kept = isTaken ? piece : toCompact(piece)
-    // A reader's callback may run inside, and make node ask again.
-    if (this.#readable.push(kept)) this.#isWanted = true
+    let wantsMore = true
+    try {
+      // A reader's callback may run inside, and make node ask again, or throw.
+      wantsMore = this.#readable.push(kept)
+    } finally {
+      if (wantsMore) this.#isWanted = true
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { Duplex } from 'node:stream'
 import type { CallerContext } from '../../core/caller-context.ts'
 import { KeptPieces } from '../../core/kept-pieces.ts'
-import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
+import { originalNextTick, originalSetImmediate, throwUncaught } from '../../core/original-timers.ts'
 import { ReadableFeed } from '../../core/readable-feed.ts'
 import { StreamError } from '../../errors/errors.ts'
 import type { Request } from '../../request/request.ts'
@@ -121,14 +121,19 @@ export class Tunnel extends Duplex {
   /** A piece of data has arrived. Its bytes must not change. @returns whether the reader wants more */
   receive(piece: Buffer): boolean {
     if (this.destroyed) return false
-    return this.#context.runInAsyncScope(this.#feed.receive, this.#feed, piece)
+    try {
+      return this.#context.runInAsyncScope(this.#feed.receive, this.#feed, piece)
+    } catch (thrown) {
+      throwUncaught(thrown)
+      return this.#feed.hasRoom
+    }
   }
 
   /** The peer has sent END_STREAM. */
   onPeerEnd(): void {
     if (this.#hasPeerEnded) return
     this.#hasPeerEnded = true
-    this.#context.runInAsyncScope(this.#endReading, this)
+    this.#run(this.#endReading)
   }
 
   #endReading(): void {
@@ -144,7 +149,7 @@ export class Tunnel extends Duplex {
    * @param isQuiet whether the peer has sent no error for the stream, and the connection is open
    */
   close(error: Error | null, isQuiet = error === null): void {
-    this.#context.runInAsyncScope(this.#close, this, error, isQuiet)
+    this.#run(this.#close, error, isQuiet)
   }
 
   #close(error: Error | null, isQuiet: boolean): void {
@@ -200,7 +205,7 @@ export class Tunnel extends Duplex {
   /** The stream, or the session, has failed. The caller is told as soon as it can have a listener. */
   fail(error: Error): void {
     if (!this.destroyed) this.#failure = error
-    this.#context.runInAsyncScope(this.destroy, this, error)
+    this.#run(this.destroy, error)
   }
 
   /** Whether the peer has sent END_STREAM. */
@@ -225,13 +230,26 @@ export class Tunnel extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, callback: Callback): void {
-    this.#side.writeTunnel(chunk, (error) =>
-      this.#context.runInAsyncScope(this.#onWritten, this, error, callback),
-    )
+    this.#side.writeTunnel(chunk, (error) => this.#run(this.#onWritten, error, callback))
   }
 
   override _final(callback: Callback): void {
-    this.#side.endTunnel((error) => this.#context.runInAsyncScope(this.#onEnded, this, error, callback))
+    this.#side.endTunnel((error) => this.#run(this.#onEnded, error, callback))
+  }
+
+  /**
+   * Runs what calls the tunnel's listeners. The engine, which serves other streams, must not get an exception of
+   * theirs: it becomes an uncaught one, as that of a socket's listener.
+   */
+  #run<TArguments extends unknown[]>(
+    method: (...values: TArguments) => unknown,
+    ...values: TArguments
+  ): void {
+    try {
+      this.#context.runInAsyncScope(method, this, ...values)
+    } catch (thrown) {
+      throwUncaught(thrown)
+    }
   }
 
   override _destroy(error: Error | null, callback: Callback): void {

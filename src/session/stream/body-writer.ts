@@ -7,7 +7,7 @@
 import type { Readable } from 'node:stream'
 import type { Call } from '../../call/call.ts'
 import { sessionChannels } from '../../core/diagnostics.ts'
-import { originalSetImmediate } from '../../core/original-timers.ts'
+import { originalSetImmediate, throwUncaught } from '../../core/original-timers.ts'
 import { toError } from '../../errors/errors.ts'
 import type { BytesBody, StreamBody } from '../../request/body-source.ts'
 import { toChunk } from '../../request/chunk-source.ts'
@@ -71,6 +71,11 @@ export class BodyWriter implements SinkListener {
       this.#fail(toError(thrown))
       return
     }
+    // The code that makes the source may have ended the call.
+    if (this.#isOver) {
+      this.#body.destroy(this.#call.reason)
+      return
+    }
     this.#source.on('data', this.#onData)
     this.#source.on('end', this.#onEnd)
     // The code that made the source may have paused it.
@@ -81,8 +86,13 @@ export class BodyWriter implements SinkListener {
   stop(): void {
     if (this.#isOver) return
     this.#detach()
-    // Without a listener, it would continue.
-    this.#source?.pause()
+    try {
+      // Without a listener, it would continue.
+      this.#source?.pause()
+    } catch (thrown) {
+      // A listener of the caller's has thrown: the call must hear its end all the same.
+      throwUncaught(thrown)
+    }
   }
 
   onDrain(): void {

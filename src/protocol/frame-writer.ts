@@ -22,7 +22,7 @@ const FIRST_ROOM = 2_048
 const MAX_ROOM = 16_384
 
 /** A payload up to this size, in bytes, is copied behind its frame header: the socket gets one piece less. */
-const COPIED_SIZE = 2_048
+export const COPIED_SIZE = 2_048
 
 const NOTHING = Buffer.alloc(0)
 

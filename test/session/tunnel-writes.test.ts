@@ -59,6 +59,18 @@ describe.each(ENGINES)('writes to a tunnel that wait for the peer, on engine %s'
   })
 })
 
+describe.each(ENGINES)('a write to a tunnel, on engine %s', (engine) => {
+  it.each([
+    100, 4_096, 50_000,
+  ])('of %i bytes › is sent as it was, when its callback uses the memory again', async (size) => {
+    const { peer, tunnel, stream } = await start(engine, 65_535)
+    const memory = Buffer.alloc(size, 'a')
+    tunnel.write(memory, () => memory.fill('b'))
+    await peer.waitFor(() => stream.length === size)
+    expect(stream.text).toBe('a'.repeat(size))
+  })
+})
+
 describe('a write to a tunnel, on engine wire', () => {
   it('that has failed is never sent, also when its callback destroys the client', async () => {
     const { peer, client, tunnel, connection, stream } = await start('wire', 65_535)

@@ -7,6 +7,7 @@
 import type { Call } from '../../call/call.ts'
 import { StreamError, toError } from '../../errors/errors.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
+import { COPIED_SIZE } from '../../protocol/frame-writer.ts'
 import type { Http2Stream } from '../../protocol/stream.ts'
 import { canSend } from '../../protocol/stream-state.ts'
 import type { SendableBody } from '../../request/body-source.ts'
@@ -206,7 +207,8 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   }
 
   writeTunnel(chunk: Uint8Array, callback: Callback): void {
-    this.#sendTunnel(chunk, false, callback)
+    // Once it was called back, the writer may use the memory again, before the socket has written the frame.
+    this.#sendTunnel(chunk.byteLength > COPIED_SIZE ? Buffer.from(chunk) : chunk, false, callback)
   }
 
   endTunnel(callback: Callback): void {

@@ -213,6 +213,7 @@ export class ClientConnection {
     const { upload } = stream
     if (upload === null || upload.isDropped || !canSend(stream.state)) return
     upload.piece = piece
+    upload.pieceSize = piece.length
     upload.pieceOffset = 0
     upload.isLastPiece = isLast
     this.#streams.uploads.add(stream)

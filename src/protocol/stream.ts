@@ -54,6 +54,11 @@ export interface StreamListener {
   onOver(): void
   /** Some of the piece was framed, or all of it if `isTaken`. After END_STREAM, the stream may be closed. */
   onSent(isTaken: boolean): void
+  /**
+   * The memory of the piece was transferred or resized before all of it was framed: the rest can't be sent. The
+   * listener has to cancel the stream.
+   */
+  onPieceLost(): void
 }
 
 /** The data that a stream sends. A stream with only a header section has none of this. */
@@ -63,6 +68,8 @@ export class StreamUpload {
   urgency: number
   /** The piece that is being sent; null for none. */
   piece: Uint8Array | null = null
+  /** The size in bytes that the piece had when it was queued. */
+  pieceSize = 0
   /** How many bytes of the piece were sent. */
   pieceOffset = 0
   /** Whether END_STREAM goes with the piece's last byte. */

@@ -143,7 +143,7 @@ export class UploadQueue {
     this.#wanted -= toWanted(upload)
     stream.sendWindow += increment
     this.#wanted += toWanted(upload)
-    if (stream.sendWindow <= 0 && upload.piece?.length !== 0) this.#unlink(upload)
+    if (stream.sendWindow <= 0 && upload.pieceSize > 0) this.#unlink(upload)
   }
 
   /**
@@ -194,15 +194,15 @@ export class UploadQueue {
 
   #add(upload: StreamUpload): void {
     if (upload.piece === null || this.#has(upload)) return
-    if (upload.piece.length > 0 && upload.stream.sendWindow <= 0) return
+    if (upload.pieceSize > 0 && upload.stream.sendWindow <= 0) return
     this.#size++
     this.#wanted += toWanted(upload)
     if (this.#goesFirst(upload)) this.#toLane(upload).addFirst(upload)
     else this.#toLane(upload).addLast(upload)
   }
 
-  #toLane({ piece, urgency }: StreamUpload): UploadLane {
-    return this.#lanes[piece?.length === 0 ? 0 : 1 + urgency] as UploadLane
+  #toLane({ pieceSize, urgency }: StreamUpload): UploadLane {
+    return this.#lanes[pieceSize === 0 ? 0 : 1 + urgency] as UploadLane
   }
 
   #has(upload: StreamUpload): boolean {
@@ -223,7 +223,7 @@ export class UploadQueue {
   /** The upload that sends next; null if none may send now. */
   #next(): StreamUpload | null {
     const first = this.#first()
-    if (first === null || first.piece?.length === 0) return first
+    if (first === null || first.pieceSize === 0) return first
     if (this.window <= 0) return null
     if (this.#toRoom(first) > 0) return first
     const oldest = this.#toOldest()
@@ -263,13 +263,19 @@ export class UploadQueue {
 
   /** @returns how many bytes were framed; at least 1, so that `pump()` comes to an end */
   #send(upload: StreamUpload, limit: number): number {
-    const { stream, piece, pieceOffset } = upload
+    const { stream, piece, pieceOffset, pieceSize } = upload
     if (piece === null) return 1
+    if (piece.length < pieceSize) {
+      this.#unlink(upload)
+      upload.piece = null
+      stream.listener.onPieceLost()
+      return 1
+    }
     const { maxFrameSize } = this.#writer
-    const left = piece.length - pieceOffset
+    const left = pieceSize - pieceOffset
     const size = left === 0 ? 0 : Math.min(left, stream.sendWindow, this.#toRoom(upload), maxFrameSize, limit)
     const end = pieceOffset + size
-    const isTaken = end === piece.length
+    const isTaken = end === pieceSize
     const isEnd = isTaken && upload.isLastPiece
     this.#unlink(upload)
     this.#writer.data(stream.id, piece, pieceOffset, end, isEnd)
@@ -293,6 +299,6 @@ export class UploadQueue {
 }
 
 /** How many bytes of its piece the stream's own window allows. */
-function toWanted({ stream, piece, pieceOffset }: StreamUpload): number {
-  return piece === null ? 0 : Math.max(0, Math.min(piece.length - pieceOffset, stream.sendWindow))
+function toWanted({ stream, piece, pieceOffset, pieceSize }: StreamUpload): number {
+  return piece === null ? 0 : Math.max(0, Math.min(pieceSize - pieceOffset, stream.sendWindow))
 }

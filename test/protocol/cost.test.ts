@@ -53,6 +53,7 @@ class Reader implements StreamListener {
   onStreamError(): void {}
   onOver(): void {}
   onSent(): void {}
+  onPieceLost(): void {}
 }
 
 class Listener implements ConnectionListener {

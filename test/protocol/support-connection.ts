@@ -92,6 +92,10 @@ class Recorder implements StreamListener {
 
   onSent(): void {}
 
+  onPieceLost(): void {
+    this.events.push('lost')
+  }
+
   get #ending(): string {
     return this.stream?.phase === 'whole' ? ', the end' : ''
   }

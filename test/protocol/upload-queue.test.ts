@@ -90,6 +90,20 @@ describe('uploads', () => {
   })
 })
 
+describe('an upload whose memory was transferred', () => {
+  it.each([0, 20_000])('after %i bytes were sent › is lost, and the others continue', (sent) => {
+    const rig = start(100_000)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    const memory = new Uint8Array(50_000)
+    rig.http2.send(first, memory, true)
+    if (sent > 0) takeData(rig, sent)
+    structuredClone(memory, { transfer: [memory.buffer] })
+    rig.http2.send(second, bytes(10), true)
+    expect(takeData(rig)).toEqual(['3:10!'])
+    expect([first.events.at(-1), rig.http2.hasUploads]).toEqual(['lost', false])
+  })
+})
+
 describe('an upload that is aborted while frames are written', () => {
   it('when its own piece was framed › sends nothing more, and the others continue', () => {
     const rig = start(100_000)

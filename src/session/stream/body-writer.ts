@@ -12,7 +12,10 @@ import { toError } from '../../errors/errors.ts'
 import type { BytesBody, StreamBody } from '../../request/body-source.ts'
 import { toChunk } from '../../request/chunk-source.ts'
 import { toMismatch } from '../../request/kept-source.ts'
+import { toLostMemoryError } from './stream-failure.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
+
+const NOTHING = new Uint8Array(0)
 
 /**
  * Reads the source only as fast as the peer's windows allow. The end of the source ends the stream. If the source
@@ -38,6 +41,8 @@ export class BodyWriter implements SinkListener {
   #backlog: Uint8Array[] | null = null
   /** How many bytes have arrived from the source. */
   #received = 0
+  /** How many bytes were taken from the pieces: fewer, if the memory of a piece is gone. */
+  #taken = 0
   #isSourceEnded = false
   /** Whether the sink accepts no more until `onDrain`. */
   #isBlocked = false
@@ -155,7 +160,10 @@ export class BodyWriter implements SinkListener {
     const isLast = end >= piece.byteLength
     this.#offset = isLast ? 0 : end
     if (isLast) this.#piece = null
-    return start === 0 && isLast ? piece : piece.subarray(start, end)
+    const isWhole = start === 0 && isLast
+    const slice = isWhole ? piece : start < piece.byteLength ? piece.subarray(start, end) : NOTHING
+    this.#taken += slice.byteLength
+    return slice
   }
 
   #end(): void {
@@ -164,8 +172,14 @@ export class BodyWriter implements SinkListener {
     this.#sink.end()
   }
 
-  /** Whether the body's length differs from the announced one; then the call has failed. */
+  /**
+   * Whether the body's length differs from the announced one, or some of its memory is gone; then the call has failed.
+   */
   #isMismatch(): boolean {
+    if (this.#taken < this.#received) {
+      this.#fail(toLostMemoryError())
+      return true
+    }
     const { contentLength } = this.#call.request
     if (contentLength === null || this.#received === contentLength) return false
     this.#fail(toMismatch(this.#received, contentLength))

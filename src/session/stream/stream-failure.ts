@@ -7,7 +7,7 @@
 import type { EndReason } from '../../../types/stats.ts'
 import type { Call } from '../../call/call.ts'
 import { ErrorCode, toErrorCodeName } from '../../errors/error-codes.ts'
-import { DodiciError, StreamError } from '../../errors/errors.ts'
+import { DodiciError, InvalidArgumentError, StreamError } from '../../errors/errors.ts'
 import type { Goaway } from '../loss.ts'
 
 /** What the session knows about a failure. */
@@ -68,6 +68,12 @@ export function toResetOrLoss(
   const { goaway } = context
   const isOfLoss = goaway !== null && goaway.code !== ErrorCode.NO_ERROR
   return isOfLoss ? context.toLossError(streamId, reset) : reset
+}
+
+/** The failure of a call whose body's memory was transferred or resized before it was sent. */
+export function toLostMemoryError(): InvalidArgumentError {
+  const what = 'its memory was transferred or resized before it was sent'
+  return new InvalidArgumentError(`Invalid body: ${what}, expected bytes that stay as they are`)
 }
 
 /** The peer has sent a header section on a tunnel's stream: a stream error. */

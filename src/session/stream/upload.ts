@@ -77,7 +77,7 @@ export class Upload {
     const body = this.#body
     if (body.kind === 'none') {
       this.#sink.end()
-    } else if (body.kind === 'bytes' && body.length <= SMALL_BODY) {
+    } else if (body.kind === 'bytes' && body.length <= SMALL_BODY && body.bytes.byteLength === body.length) {
       this.#sink.write(body.bytes, true)
       this.#sink.end()
       this.#call.sent(body.bytes)

@@ -13,6 +13,7 @@ import { canSend } from '../../protocol/stream-state.ts'
 import type { SendableBody } from '../../request/body-source.ts'
 import type { WireHeaders } from '../../request/wire-headers.ts'
 import type { StreamOwner } from '../engine.ts'
+import { toLostMemoryError } from '../stream/stream-failure.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
@@ -238,6 +239,10 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     const pieces = slices.splice(0, count)
     if (slices.length === 0) this.#gathered = null
     this.#size -= size
+    if (this.#gathered === null && this.#size > 0) {
+      this.#call.fail(toLostMemoryError())
+      return
+    }
     const piece = count === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces, size)
     this.#http2.send(this.#stream, piece, this.#isEnding && this.#gathered === null)
   }

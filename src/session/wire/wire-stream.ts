@@ -22,7 +22,7 @@ import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
 import type { FlowSide } from '../stream/response-flow.ts'
 import { ResponseFlow } from '../stream/response-flow.ts'
-import { mayBeLoss, toResetError, toResetOrLoss } from '../stream/stream-failure.ts'
+import { mayBeLoss, toLostMemoryError, toResetError, toResetOrLoss } from '../stream/stream-failure.ts'
 import type { Tunnel, TunnelSide } from '../stream/tunnel.ts'
 import { openStream, WireOutgoing } from './wire-outgoing.ts'
 
@@ -237,6 +237,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   onSent(isTaken: boolean): void {
     this.#outgoing?.onSent(isTaken)
     this.#onBothEnded()
+  }
+
+  onPieceLost(): void {
+    this.#flow.failCall(toLostMemoryError())
   }
 
   /** Both sides of a tunnel have ended, once its stream is closed. */

@@ -58,6 +58,10 @@ class Ear implements StreamListener {
   onSent(isTaken: boolean): void {
     this.stream?.hear(isTaken ? 'sent all' : 'sent some')
   }
+
+  onPieceLost(): void {
+    this.stream?.hear('lost')
+  }
 }
 
 /** A stream that writes down what it hears, and keeps every object that it is given. */

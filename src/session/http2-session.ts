@@ -367,6 +367,8 @@ export class Http2Session
       windows.begin(owner.waiting())
       this.#connection = engine.connect(this.#context, socket, windows, this)
       tuneSocket(socket, options.connect)
+      // A connector may have paused it. Its substitute for a socket may lack this method.
+      socket.resume?.()
       this.#carrier.transport = toTransportInfo(socket)
     } catch (thrown) {
       // The caller's connector has given something that isn't a socket.

@@ -368,6 +368,14 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         expect(error.message).toMatch(/^Invalid connect: .*a function that provides a socket$/)
       })
 
+      it('that yields a socket which it has paused, reads from it', async () => {
+        const { origin } = await startServer(serveHello)
+        const connect: Connector = ({ port, hostname }, callback) => {
+          const socket = connectSocket(Number(port), hostname, () => callback(null, socket.pause()))
+        }
+        await expectHello(start(origin, { connect }))
+      })
+
       it('that yields a socket that is destroyed already, fails and crashes nothing', async () => {
         const connect: Connector = (_options, callback) => {
           const socket = connectSocket(1, '127.0.0.1').on('error', ignore)

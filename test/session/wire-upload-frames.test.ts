@@ -76,3 +76,22 @@ describe.each(ENGINES)('an empty body with trailers, on engine %s', (engine) => 
     expect(toFrames(peer.connection(0), peer.request('/upload').id)).toBe('HEADERS HEADERS(end)')
   })
 })
+
+describe.each(ENGINES)('a body of bytes on engine %s', (engine) => {
+  it.each([16_384, 16_385, 65_536, 65_537, 200_000])('ends with its last byte: %i', async (size) => {
+    const { peer, harness } = await start(engine)
+    await ask(harness, 'POST /upload', { body: Buffer.alloc(size, 'a') }).settled
+    const whole = Math.ceil(size / 16_384) - 1
+    const last = `DATA(${size - whole * 16_384} end)`
+    expect(toFrames(peer.connection(0), 3)).toBe(
+      ['HEADERS', ...Array.from({ length: whole }, () => 'DATA(16384)'), last].join(' '),
+    )
+  })
+
+  it.each([65_536, 200_000])('is followed by its trailers: %i', async (size) => {
+    const { peer, harness } = await start(engine)
+    const options = { body: Buffer.alloc(size, 'a'), trailers: { sum: '1' } }
+    await ask(harness, 'POST /upload', options).settled
+    expect(toFrames(peer.connection(0), 3)).toMatch(/DATA\(\d+\)( DATA\(0\))? HEADERS\(end\)$/)
+  })
+})

@@ -107,6 +107,8 @@ export class NodeUploadSink implements UploadSink {
   listen(listener: SinkListener): void {
     this.#listener = listener
     this.#stream.on('drain', this.#onDrain)
+    // Once the stream is told to end, `drain` doesn't come any more.
+    this.#stream.on('finish', this.#onDrain)
   }
 
   // node:http2 itself decides when it writes.
@@ -114,16 +116,16 @@ export class NodeUploadSink implements UploadSink {
   onTurn(): void {}
 
   write(slice: Uint8Array, isLast: boolean): boolean {
-    if (isLast && this.#listener === null) {
-      // A small body is written as a whole: Node creates one frame for its last write and its end.
-      this.#stream.end(slice)
-      this.#written = slice.length
-      return true
-    }
-    const takesMore = this.#stream.write(slice)
     this.#written += slice.length
-    this.#account()
+    const takesMore = isLast ? this.#endWith(slice) : this.#stream.write(slice)
+    if (this.#listener !== null) this.#account()
     return takesMore
+  }
+
+  /** Node sends END_STREAM with the last slice if it gets both at once, which saves a frame and a write. */
+  #endWith(slice: Uint8Array): boolean {
+    this.#stream.end(slice)
+    return this.#listener === null || this.#stream.writableLength === 0
   }
 
   end(): void {
@@ -135,6 +137,7 @@ export class NodeUploadSink implements UploadSink {
     this.#buffer.add(-this.#waiting)
     this.#waiting = 0
     this.#stream.off('drain', this.#onDrain)
+    this.#stream.off('finish', this.#onDrain)
   }
 
   reportStall(): void {

@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { arch, availableParallelism, cpus, loadavg, platform, totalmem } from 'node:os'
+import { arch, availableParallelism, cpus, platform, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeCertificate } from '../../scripts/certificate.mjs'
@@ -199,6 +199,21 @@ export function nodeVersionOf(node) {
   return stdout.trim()
 }
 
+/** How many cores are busy, over a second. The load average would count the run before this one. */
+function toLoad() {
+  const toTimes = () =>
+    cpus().map(({ times }) => ({
+      idle: times.idle,
+      all: Object.values(times).reduce((sum, time) => sum + time, 0),
+    }))
+  const before = toTimes()
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+  return toTimes().reduce((busy, { idle, all }, core) => {
+    const passed = all - before[core].all
+    return busy + (passed === 0 ? 0 : 1 - (idle - before[core].idle) / passed)
+  }, 0)
+}
+
 /** @param {{ node: string, server: 'nghttpd' | 'node' }} setting */
 export function describeMachine({ node, server }) {
   const nodeVersion = nodeVersionOf(node)
@@ -211,7 +226,7 @@ export function describeMachine({ node, server }) {
     server: server === 'nghttpd' ? (nghttpdVersion ?? 'nghttpd') : `node:http2 of Node ${nodeVersion}`,
     http1Server: nginxVersion ?? `node:http of Node ${nodeVersion}`,
     pinned: cores,
-    loadBefore: loadavg()[0],
+    loadBefore: toLoad(),
   }
 }
 

@@ -29,7 +29,7 @@ const MEANT = [
 /** What `index.js` exports from. The names of chunks are made of what is in them. */
 const PART = /^dist\/parts\/[\w-]+\.js$/
 /** Bytes. */
-const MAX_TARBALL = 615_000
+const MAX_TARBALL = 620_000
 
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes of gzip. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))

@@ -82,7 +82,7 @@ class AddressRace {
     return new Promise((resolve, reject) => {
       const race = new AddressRace(addresses, dialAddress, resolve, reject)
       const onAbort = (): void => race.#fail(signal?.reason)
-      signal?.addEventListener('abort', onAbort)
+      signal?.addEventListener('abort', onAbort, { once: true })
       if (signal?.aborted === true) onAbort()
       else race.#begin()
     })

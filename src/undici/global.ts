@@ -103,7 +103,10 @@ function toGlobal<TFunction extends (...args: never[]) => unknown>(send: TFuncti
   })
 }
 
-/** The init of a fetch, using the dispatcher for all. Its members may be inherited, as those of a Request are. */
+/**
+ * Adds the dispatcher for all to the init of a `fetch()`. A copy would lose inherited members, such as those of a
+ * Request.
+ */
 function toInit(init: FetchInit | null | undefined): FetchInit | null | undefined {
   const dispatcher = findTheirs()
   if (dispatcher === null) return init

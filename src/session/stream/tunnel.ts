@@ -238,8 +238,8 @@ export class Tunnel extends Duplex {
   }
 
   /**
-   * Runs what calls the tunnel's listeners. The engine, which serves other streams, must not get an exception of
-   * theirs: it becomes an uncaught one, as that of a socket's listener.
+   * Runs code that calls the tunnel's listeners. If a listener throws, the engine must not see the exception: it also
+   * serves other streams. Node reports it as uncaught, as it does when a socket's listener throws.
    */
   #run<TArguments extends unknown[]>(
     method: (...values: TArguments) => unknown,

@@ -78,6 +78,7 @@ export class Upload {
     if (body.kind === 'none') {
       this.#sink.end()
     } else if (body.kind === 'bytes' && body.length <= SMALL_BODY && body.bytes.byteLength === body.length) {
+      // The caller may have transferred the memory of a body that waited: then the writer fails the call.
       this.#sink.write(body.bytes, true)
       this.#sink.end()
       this.#call.sent(body.bytes)

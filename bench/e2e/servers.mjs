@@ -130,16 +130,15 @@ export async function startProgram(file, toArgs, on) {
   return { child, ports: [port] }
 }
 
-/** Starts a script of ours, by its path from here, and waits for its ports. @param {string} node @param {string} script @param {object} options */
-export async function startScript(node, script, options) {
+/** Starts a script of this folder, and waits for its ports. @param {string} node @param {string} script @param {object} options */
+async function startScript(node, script, options) {
   const file = fileURLToPath(new URL(script, import.meta.url))
   const child = start('server', node, [file, JSON.stringify(options)])
   child.stderr?.pipe(process.stderr)
-  const lines = linesOf(child)
-  const { value } = await lines.next()
+  const { value } = await linesOf(child).next()
   const ports = /^listening ([\d,]+)$/.exec(value ?? '')?.[1]
   if (ports === undefined) throw new Error(`${script} did not start`)
-  return { child, lines, ports: ports.split(',').map(Number) }
+  return { child, ports: ports.split(',').map(Number) }
 }
 
 /** @param {string} node @param {number} port where to @param {number} rtt in milliseconds */

@@ -7,9 +7,6 @@ import { runNode } from '../../support/clients/child.ts'
 const toScript = (name: string): string =>
   fileURLToPath(new URL(`../../../bench/${name}.mjs`, import.meta.url))
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-const hasUndici8 = major > 22 || (major === 22 && minor >= 19)
-
 /** Runs a script that has to end well. @returns its lines, and what it said of its progress */
 async function run(name: string, ...args: string[]) {
   const { code, stdout, stderr } = await runNode(toScript(name), ...args)
@@ -20,15 +17,11 @@ async function run(name: string, ...args: string[]) {
 
 describe('options that make no sense', () => {
   it.each([
-    ['startup', ['--rounds', '0'], '--rounds must be a whole number from 1 up'],
     ['threads', ['--engine', 'other'], '--engine must be node, wire or both'],
-    ['load', ['--parts', 'other'], '--parts: no other; there are: h2load, delay, pause, workers'],
-    ['warm-up', ['--ends', '100,100'], '--ends must ascend'],
     ['attacks', ['--attacks', 'NONE'], '--attacks: none has NONE in its name'],
     ['attacks', ['--engine', 'other'], '--engine: no other; there are: wire, node'],
     ['attacks', ['--write', '--engine', 'wire'], '--write needs all attacks, on both engines'],
     ['upstreams', ['--most', 'little'], '--most must be a number above 0'],
-    ['scale', ['--what', 'cores'], '--what: no cores; there are: requests, connections, streams'],
     ['record', ['--rounds', 'many'], '--rounds must be a whole number from 1 up'],
     ['record', ['--what', 'uploads'], '--what: no uploads; there are: requests, bodies'],
     ['record', ['--quick'], "Unknown option '--quick'"],
@@ -60,21 +53,6 @@ describe('options that make no sense', () => {
   })
 })
 
-describe('startup', () => {
-  it('measures require and the first request of each, and prints a table', async () => {
-    const { lines, stderr } = await run('startup', '--rounds', '1')
-    expect(stderr).toBe('round 1 of 1\n')
-    const rows = lines.filter((line) => line.includes(' h2c ')).map((line) => line.split(/ {2,}/))
-    expect(rows.map(([client]) => client)).toEqual([
-      ...['dodici (wire)', 'dodici'],
-      ...(hasUndici8 ? ['undici 8'] : []),
-      'node:http2',
-    ])
-    for (const [, , load, first, both] of rows)
-      expect(Number(both)).toBeCloseTo(Number(load) + Number(first), 0)
-  })
-})
-
 describe('threads', () => {
   it('measures each setup with one core and with two, and prints a table', async () => {
     const { lines, stderr } = await run('threads', '--engine', 'wire', '--rounds', '1', '--requests', '400')
@@ -85,39 +63,6 @@ describe('threads', () => {
         ['one thread', 'two worker threads', 'two cluster processes'].map((setup) => [cores, setup]),
       ),
     )
-  })
-})
-
-describe('load', () => {
-  it('measures each part, and prints a table', async () => {
-    const { lines, stdout, stderr } = await run(
-      'load',
-      ...['--rounds', '1', '--requests', '1000', '--seconds', '2'],
-    )
-    expect(stderr).toBe('')
-    const heads = [...stdout.matchAll(/^\| (\w+) \| \|$/gm)].map(([, part]) => part)
-    expect(heads).toEqual(['h2load', 'delay', 'pause', 'workers'])
-    expect(lines.filter((line) => /^\| .+ \| .*\d.* \|$/.test(line))).toHaveLength(3 + 11 + 4 + 3)
-    expect(stdout).not.toContain('NaN')
-  })
-})
-
-describe('warm-up', () => {
-  it('measures each stretch of the first requests, for each client and API', async () => {
-    const args = ['--clients', 'dodici-wire,floor', '--apis', 'request,fetch', '--ends', '100,250']
-    const { rows, stderr } = await run('warm-up', ...args, '--rounds', '1')
-    expect(stderr).toBe('round 1 of 1\n')
-    const [, , head, ...measured] = rows
-    expect(head).toEqual(['client', 'API', '1–100', '101–250', 'steady after'])
-    expect(measured.map(([client, api]) => [client, api])).toEqual([
-      ['dodici (wire)', 'request'],
-      ['dodici (wire)', 'fetch'],
-      ['the floor', 'frames'],
-    ])
-    for (const [, , ...figures] of measured) {
-      expect(figures).toHaveLength(3)
-      for (const figure of figures.slice(0, 2)) expect(Number(figure)).toBeGreaterThan(0)
-    }
   })
 })
 
@@ -181,44 +126,5 @@ describe('--help', () => {
   ])('of %s names what can be measured', async (name, words) => {
     const { stdout } = await run(name, '--help')
     for (const word of words) expect(stdout).toContain(word)
-  })
-})
-
-describe('scale', () => {
-  const CLIENTS = ['--clients', 'dodici-wire,node-http2']
-
-  it('looks at the memory of a process every so many requests', async () => {
-    const args = ['--what', 'requests', '--requests', '500', '--step', '200', ...CLIENTS]
-    const { lines, stderr } = await run('scale', ...args)
-    expect(stderr).toBe('requests: dodici (wire)\nrequests: node:http2 (untuned reference)\n')
-    const rows = lines.filter((line) => /^(?:\d|collected)/.test(line))
-    const looks = ['0', '200', '400', '500', 'collected']
-    expect(rows.map((row) => row.split(' ')[0])).toEqual([...looks, ...looks])
-  })
-
-  it('tells what a connection takes', async () => {
-    const args = ['--what', 'connections', '--connections', '20', '--rounds', '1', ...CLIENTS]
-    const { lines, stdout, stderr } = await run('scale', ...args)
-    expect(stderr).toBe('connections: round 1 of 1\n')
-    expect(stdout).toContain('18 idle connections after a request on each')
-    const rows = lines.filter((line) => / request /.test(line) && line.startsWith('dodici'))
-    expect(rows.map((row) => row.split(/ {2,}/).length)).toEqual([5])
-    expect(stdout).toContain('Left out of connections: node:http2 (untuned reference), which opens all')
-  })
-
-  it('tells what an open event stream takes, and an event of it', async () => {
-    const counts = ['--streams', '38', '--connections', '4', '--events', '12', '--rounds', '1']
-    const streaming = ['dodici-wire', 'dodici', ...(hasUndici8 ? ['undici'] : []), 'node-http2']
-    const args = ['--what', 'streams', ...counts, '--clients', [...streaming, 'floor'].join()]
-    const { lines, stdout, stderr } = await run('scale', ...args)
-    expect(stderr).toBe('streams: round 1 of 1\n')
-    expect(stdout).toContain('Left out of streams: the floor, which opens none.')
-    expect(stdout).toContain('40 open event streams of request() on 4 connections')
-    const rows = lines.filter((line) => /^(?:dodici|undici|node:http2)/.test(line))
-    const figures = rows.map((row) => row.split(/ {2,}/).slice(1).map(Number))
-    expect(figures.map((own) => own.length)).toEqual(streaming.map(() => 4))
-    expect(figures.flat().every(Number.isFinite)).toBe(true)
-    // The CPU time of an event.
-    for (const own of figures) expect(own.at(-1)).toBeGreaterThan(1)
   })
 })

@@ -4,7 +4,8 @@
  * @typedef {import('./index.mjs').Program} Program
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outputOf } from '../../../scripts/processes.mjs'
@@ -50,13 +51,16 @@ export const go = {
 }
 
 const CARGO = ['--locked', '--manifest-path', toFile('rust/Cargo.toml')]
-/** Kept from run to run: the crates take half a minute to compile. */
-const CARGO_TARGET_DIR = toFile('../../../.cache/rust-client')
+/** Kept from run to run, and for each checkout: the crates take half a minute to compile. */
+const CARGO_TARGET_DIR = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'dodici/rust-client')
 
 async function buildRust() {
   const args = ['build', '--quiet', '--release', ...CARGO]
   await outputOf(start('server', 'cargo', args, { CARGO_TARGET_DIR }), BUILD_LIMIT)
-  return join(CARGO_TARGET_DIR, 'release', 'rust-client')
+  const binary = join(directory, 'rust-client')
+  // Another checkout may build its own there meanwhile.
+  copyFileSync(join(CARGO_TARGET_DIR, 'release/rust-client'), binary)
+  return binary
 }
 
 /** Rust's hyper on a runtime of one thread. @type {Program} */

@@ -7,12 +7,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { UpstreamPool } from '../../src/index.ts'
 import type { EngineName } from '../../types/index.ts'
 import { ENGINES } from '../support/clients/engines.ts'
+import { toRounds } from '../support/clocks/sample.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { lacksNghttpd, startNghttpd } from '../support/servers/nghttpd.ts'
 import { lacksNginx, startNginx } from '../support/servers/nginx.ts'
 
 /** How long the load lasts. Milliseconds. */
-const DURATION = 20_000
+const DURATION = toRounds(20_000, 10_000)
 /** Requests at a time, for each engine, and the pause of each lane between two of them. */
 const LANES = 8
 const PAUSE = 4

@@ -1,11 +1,11 @@
 /** What a run says on a terminal: tables of figures and of ratios. */
-import { figures, formatWhole, ratioOf, spreadOf, toSpreadText } from '../report/figures.mjs'
+import { baseOf, figures, formatWhole, labelOf, ratioOf, spreadOf, toSpreadText } from '../report/figures.mjs'
 import { clientNamed } from './clients/index.mjs'
 import { median, toRatioText } from './statistics.mjs'
 
 /**
  * @typedef {import('./scenarios.mjs').Scenario} Scenario
- * @typedef {import('./measure.mjs').Entry} Entry
+ * @typedef {import('../report/figures.mjs').Entry} Entry
  */
 
 /** @param {string[][]} rows the first one is the head @returns {string} */
@@ -51,31 +51,17 @@ const COMPARED = {
 }
 
 /**
- * The row of a client that an entry is held against: that of its own API for the entry's. A client that has but one way
- * to ask does by that what any API does.
- *
- * @param {Entry} entry @param {string} client @param {Scenario} scenario @param {readonly Entry[]} entries
- * @returns {Entry | undefined} undefined: there is none, or it is the entry itself
- */
-function toBase(entry, client, scenario, entries) {
-  if (entry.client === client) return undefined
-  const rows = entries.filter((other) => other.client === client)
-  const own = clientNamed(client).apiFor(entry.api, scenario)
-  return own === null && rows.length === 1 ? rows[0] : rows.find(({ api }) => api === own)
-}
-
-/**
  * @param {Scenario} scenario @param {readonly Entry[]} entries
  * @param {string} client the one to hold the others against
  * @returns {string[]} a table, or none when no client can be compared
  */
 function toRatioTable(scenario, entries, client) {
   const rows = entries.flatMap((entry) => {
-    const base = toBase(entry, client, scenario, entries)
-    if (base === undefined) return []
+    const base = baseOf(entry, client, { ...scenario, entries: [...entries] })
+    if (base === null) return []
     return [
       [
-        entry.label,
+        labelOf(entry),
         entry.api,
         ...Object.values(COMPARED).map((toRatio) => toRatioText(toRatio(entry, base))),
       ],
@@ -90,7 +76,7 @@ function toRatioTable(scenario, entries, client) {
  * @param {readonly string[]} against clients that the ratios are taken against, a table each
  */
 export function toTables(scenario, entries, against) {
-  const rows = entries.map((entry) => [entry.label, entry.api, ...toCells(entry)])
+  const rows = entries.map((entry) => [labelOf(entry), entry.api, ...toCells(entry)])
   return [
     table([['client', 'API', ...HEADS], ...rows]),
     ...against.flatMap((client) => toRatioTable(scenario, entries, client)),

@@ -57,7 +57,7 @@ function toKind(file, key, title, [verb, noun]) {
     toBar(entry) {
       const spread = spreadOf(entry, key)
       if (spread === null) return null
-      return { value: spread.median, whisker: spread, tail: null, text: toSpreadText(figure, spread) }
+      return { value: spread.median, whisker: spread, text: toSpreadText(figure, spread) }
     },
   }
 }
@@ -69,27 +69,7 @@ const throughput = toKind('throughput', 'requestsPerSecond', 'Requests a second'
 ])
 const bytes = toKind('bytes', 'allocatedBytes', 'Heap allocated a request, bytes', ['allocates', 'the bytes'])
 
-const p50 = figureOf('p50Micros')
-const p99 = figureOf('p99Micros')
-
-/** @type {Kind} */
-const latency = {
-  file: 'latency',
-  title: 'Latency, µs: p50 and p99',
-  note: 'Less is better. Bars are p50, the paler part goes on to p99; medians of the rounds.',
-  better: 'less',
-  toText: p50.format,
-  subject: { key: 'p50Micros', better: 'less', verb: 'has', noun: 'the p50' },
-  toBar(entry) {
-    const half = spreadOf(entry, 'p50Micros')
-    const most = spreadOf(entry, 'p99Micros')
-    if (half === null || most === null) return null
-    const text = `${p50.format(half.median)} / ${p99.format(most.median)}`
-    return { value: half.median, whisker: null, tail: most.median, text }
-  },
-}
-
-const kinds = [cpu, throughput, bytes, latency]
+const kinds = [cpu, throughput, bytes]
 
 /**
  * @param {Entry} entry @param {string} label @param {Kind} kind
@@ -142,10 +122,10 @@ function toReference(entries, kind) {
 /**
  * One chart of a scenario: a group for each API of a dispatcher, and one for what has an API of its own.
  *
- * @param {MeasuredScenario} scenario @param {Kind} kind @param {string} slug
+ * @param {MeasuredScenario} scenario @param {Kind} kind
  * @returns {Chart | null} null: no client has the figure
  */
-function toChart(scenario, kind, slug) {
+function toChart(scenario, kind) {
   const { apis, entries } = scenario
   const groups = apis.map((api) => {
     const bars = entries
@@ -160,7 +140,7 @@ function toChart(scenario, kind, slug) {
   const filled = groups.filter(({ bars }) => bars.length > 0)
   if (filled.length === 0) return null
   return {
-    name: `${kind.file}-${slug}`,
+    name: `${kind.file}-${scenario.name.replace(/[^\w-]+/g, '-')}`,
     title: kind.title,
     verdict: toVerdict(scenario, kind.subject),
     lines: toLines(entries, kind, null),
@@ -170,31 +150,12 @@ function toChart(scenario, kind, slug) {
   }
 }
 
-/** A name for files and for links within a page. @param {readonly string[]} names @returns {string[]} all different */
-export function toSlugs(names) {
-  /** @type {Set<string>} */
-  const taken = new Set()
-  return names.map((name) => {
-    const base =
-      name
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, '-')
-        .replace(/^-|-$/g, '')
-        .slice(0, 60) || 'scenario'
-    let slug = base
-    for (let count = 2; taken.has(slug); count++) slug = `${base}-${count}`
-    taken.add(slug)
-    return slug
-  })
-}
-
-/** @param {Result} result @returns {{ scenario: MeasuredScenario, slug: string, charts: Chart[] }[]} */
+/** @param {Result} result @returns {{ scenario: MeasuredScenario, charts: Chart[] }[]} */
 export function toSections({ scenarios }) {
-  const slugs = toSlugs(scenarios.map(({ name }) => name))
-  return scenarios.map((scenario, index) => {
-    const slug = slugs[index] ?? scenario.name
-    return { scenario, slug, charts: kinds.flatMap((kind) => toChart(scenario, kind, slug) ?? []) }
-  })
+  return scenarios.map((scenario) => ({
+    scenario,
+    charts: kinds.flatMap((kind) => toChart(scenario, kind) ?? []),
+  }))
 }
 
 /** The scenarios that docs/performance.md shows, and which of our APIs: those that most people use. */

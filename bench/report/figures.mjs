@@ -69,37 +69,18 @@ export function toSpreadText({ format }, spread) {
 }
 
 /**
- * The entries that an entry is held against, API by API.
+ * The row of a client that an entry is held against: that of its own API for the entry's. A client that has but one way
+ * to ask does by that what any API does.
  *
- * @param {Entry} entry @param {MeasuredScenario} scenario @param {readonly Entry[]} entries
- * @returns {{ reference: Entry | null, peer: Entry | null }} null: there is none, or it is the entry itself
+ * @param {Entry} entry @param {string} client @param {MeasuredScenario} scenario
+ * @returns {Entry | null} null: there is none, or it is the entry itself
  */
-export function basesOf(entry, scenario, entries) {
-  const own = apisServed(entry, scenario)
-  /** @param {string} client */
-  const find = (client) => {
-    if (entry.client === client) return null
-    const apiFor = clients[client]?.apiFor
-    const names = own.map((api) => apiFor?.(api, scenario))
-    return entries.find((other) => other.client === client && names.includes(other.api)) ?? null
-  }
-  return {
-    reference: find(referenceClient),
-    // One row of the reference stands for several APIs: there is no one row to hold it against.
-    peer: entry.client === referenceClient ? null : find(peerClient),
-  }
-}
-
-/**
- * The dispatcher's APIs whose work an entry does.
- *
- * @param {Entry} entry @param {MeasuredScenario} scenario
- * @returns {string[]}
- */
-function apisServed({ client, api }, scenario) {
-  const known = clients[client]
-  if (known === undefined) return [api]
-  return scenario.apis.filter((name) => known.apiFor(name, scenario) === api)
+export function baseOf(entry, client, scenario) {
+  if (entry.client === client) return null
+  const rows = scenario.entries.filter((other) => other.client === client)
+  const own = clients[client]?.apiFor(entry.api, scenario) ?? null
+  const base = own === null && rows.length === 1 ? rows[0] : rows.find(({ api }) => api === own)
+  return base ?? null
 }
 
 /** @param {Entry} entry @param {Entry | null} base @param {FigureKey} key @returns {Spread | null} */

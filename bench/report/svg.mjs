@@ -11,7 +11,6 @@ import { fitText, textWidth, wrapText } from './text.mjs'
  * @property {Tone} tone
  * @property {number} value
  * @property {{ low: number, high: number } | null} whisker
- * @property {number | null} tail how far a paler piece goes on behind the bar
  * @property {string} text the figure in words
  *
  * @typedef {object} Line what no bar stands for, since it is no client
@@ -70,7 +69,6 @@ ${fonts.join('\n')}
 .chart-program { stroke-dasharray: 2 3; }
 .chart-whisker { fill: none; stroke-width: 1.5; }
 .chart-halo { fill: none; stroke-width: 4; }
-.chart-tail { opacity: 0.35; }
 ${inBoth(
   (colour) => `.chart-panel { fill: ${colour.panel}; stroke: ${colour.line}; }
 .chart text { fill: ${colour.ink}; stroke: ${colour.panel}; }
@@ -121,11 +119,10 @@ const toText = (kind, x, y, text, anchor = 'start') =>
   `<text class="chart-${kind}" x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escapeMarkup(text)}</text>`
 
 /** @param {Bar} bar @param {number} x @param {number} y @param {(value: number) => number} toWidth */
-function toBar({ label, text, tone, value, whisker, tail }, x, y, toWidth) {
-  const rect = (/** @type {number} */ length, /** @type {string} */ kind) =>
-    `<rect class="${kind}" x="${round(x)}" y="${round(y)}" width="${round(length)}" height="${BAR}" rx="2"/>`
-  const parts = [rect(toWidth(value), `chart-${tone}`)]
-  if ((tail ?? 0) > value) parts.unshift(rect(toWidth(tail ?? 0), `chart-${tone} chart-tail`))
+function toBar({ label, text, tone, value, whisker }, x, y, toWidth) {
+  const parts = [
+    `<rect class="chart-${tone}" x="${round(x)}" y="${round(y)}" width="${round(toWidth(value))}" height="${BAR}" rx="2"/>`,
+  ]
   if (whisker !== null) {
     const middle = round(y + BAR / 2)
     const [x1, x2] = [round(x + toWidth(whisker.low)), round(x + toWidth(whisker.high))]
@@ -176,7 +173,7 @@ export function toSvg(chart) {
   const valueWidth = Math.min(MAX_VALUE, Math.max(...all.map(({ text }) => textWidth(text, FONTS.value))))
   const left = PADDING + labelWidth + GAP
   const width = WIDTH - PADDING - valueWidth - GAP - left
-  const ends = all.flatMap(({ value, whisker, tail }) => [value, whisker?.high ?? 0, tail ?? 0])
+  const ends = all.flatMap(({ value, whisker }) => [value, whisker?.high ?? 0])
   const ticks = toAxis(Math.max(...ends, reference ?? 0, ...lines.map(({ value }) => value)), width)
   const toWidth = (/** @type {number} */ value) => (Math.max(0, value) / ticks[ticks.length - 1]) * width
 

@@ -1,6 +1,6 @@
 /** What a chart says, in one sentence: how the best of ours stands to undici, or else to bare node:http2. */
 import {
-  basesOf,
+  baseOf,
   isFloor,
   isLine,
   isOurs,
@@ -52,8 +52,7 @@ function compare(scenario, { key, better }) {
     })
   for (const client of [peerClient, referenceClient]) {
     for (const entry of own) {
-      const { peer, reference } = basesOf(entry, scenario, entries)
-      const base = client === peerClient ? peer : reference
+      const base = baseOf(entry, client, scenario)
       const ratio = ratioOf(entry, base, key)
       if (base !== null && ratio !== null)
         return { own: entry, base, ratio, toFloor: ratioOf(entry, entries.find(isFloor) ?? null, key) }

@@ -70,7 +70,7 @@ function findPaleText(chart) {
 function findPaleBars(chart) {
   const panel = chart.querySelector('.chart-panel')
   if (panel === null) return ['a chart has no panel']
-  return [...chart.querySelectorAll('rect:not(.chart-panel, .chart-tail)')].flatMap((bar) =>
+  return [...chart.querySelectorAll('rect:not(.chart-panel)')].flatMap((bar) =>
     demand('a bar', 3, getComputedStyle(bar).fill, getComputedStyle(panel).fill),
   )
 }

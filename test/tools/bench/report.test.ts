@@ -39,19 +39,12 @@ const toContents = (markup: string, tag: RegExp): string[] =>
 /** The words of a chart, in order. */
 const toTexts = (svg: string): string[] => toContents(svg, /<text[^>]*>([^<]*)<\/text>/g)
 
-/** The lengths of the bars of a chart, without paler pieces. */
+/** The lengths of the bars of a chart. */
 const toLengths = (svg: string): number[] =>
   toContents(
     svg,
     /<rect class="chart-(?:ours|wire|reference|other)" x="[^"]*" y="[^"]*" width="([^"]*)"/g,
   ).map(Number)
-
-/** The cells of each row of a table. */
-function toRows(html: string, caption: string): string[][] {
-  const [, table = ''] = html.split(`<h3>${caption}</h3>`)
-  const [body = ''] = table.split('</table>')
-  return toContents(body, /<tr>(.*?)<\/tr>/g).map((row) => toContents(row, /<t[hd][^>]*>(.*?)<\/t[hd]>/g))
-}
 
 const one: Entry = toEntry('dodici', 'dispatch', 20)
 const peer: Entry = { ...toEntry('undici', 'dispatch', 40), label: 'undici 8' }
@@ -60,7 +53,7 @@ const reference: Entry = { ...toEntry('node-http2', 'session.request', 25), labe
 describe('a report', () => {
   it('is a page and a chart for each figure of each scenario, and two for the README', async () => {
     const result = toResult(toScenario('get-1k', [one, peer]), toScenario('a b', [one]))
-    const figures = ['cpu', 'throughput', 'bytes', 'latency']
+    const figures = ['cpu', 'throughput', 'bytes']
     const charts = ['get-1k', 'a-b'].flatMap((slug) => figures.map((figure) => `${figure}-${slug}.svg`))
     expect((await render(result)).names).toEqual([
       'report.html',
@@ -75,21 +68,15 @@ describe('a report', () => {
     expect(names.filter((name) => /^(readme|all)-/.test(name))).toEqual([])
   })
 
-  it('has files of different names for scenarios of the same name', async () => {
-    const { names } = await render(toResult(toScenario('a/../b', [one]), toScenario('a b', [one])))
-    expect(names).toHaveLength(new Set(names).size)
-    expect(names.filter((name) => name.startsWith('cpu'))).toEqual(['cpu-a-b.svg', 'cpu-a-b-2.svg'])
-  })
-
   it('is the same each time, and asks for nothing outside of itself', async () => {
     const [first, second] = [await render(toHardResult()), await render(toHardResult())]
-    expect(first.names.length).toBeGreaterThan(15)
+    expect(first.names.length).toBeGreaterThan(12)
     for (const name of first.names) {
       const text = first.read(name)
       expect(second.read(name)).toBe(text)
       expect(text).not.toMatch(/url\(|@import|@font-face/)
       const links = toContents(text, / (?:href|src)="([^"]*)"/g)
-      expect(links.filter((link) => !link.startsWith('#') && link !== 'data:,')).toEqual([])
+      expect(links.filter((link) => link !== 'data:,')).toEqual([])
     }
   })
 
@@ -103,90 +90,19 @@ describe('a report', () => {
     )
   })
 
-  it('tells what was measured, when, where and of what', async () => {
-    const html = (await render(toResult(toScenario('get-1k', [one, peer])))).read('report.html')
-    const facts = toContents(html, /<dd>(.*?)<\/dd>/g)
-    expect(facts).toEqual([
-      '2026-01-02T03:04:05.678Z',
-      'npm run bench -- --scenario get-1k',
-      '0123456789abcdef0123456789abcdef01234567, with changes on top',
-      'Some CPU @ 2.00GHz, 2 cores, 8 GiB of memory, linux 6.1 x64',
-      '24.21.0',
-      'nghttpd nghttp2/1.52.0',
-      'client on 0, server on 1',
-      '0.25',
-      '3',
-      'dodici 1.2.3; undici 8 1.2.3',
-    ])
-  })
-
-  it('leaves out what is not known about the run', async () => {
-    const { date, machine, scenarios } = toResult(toScenario('get-1k', [one]))
-    const known = { date, machine: { ...machine, pinned: null }, revision: null, scenarios }
-    const html = (await render(known)).read('report.html')
-    const heads = toContents(html, /<dt>(.*?)<\/dt>/g)
-    expect(heads).not.toContain('Command')
-    expect(heads).not.toContain('Revision')
-    expect(html).toContain('<dd>not pinned</dd>')
-    expect(html).not.toMatch(/undefined|null|NaN/)
-  })
-})
-
-describe('the tables of a report', () => {
-  it('have each figure as the median with the lowest and the highest', async () => {
-    const html = (await render(toResult(toScenario('get-1k', [one])))).read('report.html')
-    expect(toRows(html, 'Figures of get-1k')).toEqual([
-      ['client', 'API', 'requests/s', 'CPU µs', 'p50 µs', 'p99 µs', 'bytes', 'GC µs', 'RSS MiB'],
-      [
-        'dodici',
-        'dispatch',
-        '50,000 (45,000–55,000)',
-        '20.0 (18.0–22.0)',
-        '2,000 (1,800–2,200)',
-        '5,000 (4,500–5,500)',
-        '6,000 (5,400–6,600)',
-        '1.0 (0.9–1.1)',
-        '80.0 (72.0–88.0)',
-      ],
-    ])
-  })
-
-  it('hold each client against node:http2 and against undici, round by round', async () => {
+  it('has what was measured, when, where and of what, and the tables that the run has printed', async () => {
     const html = (await render(toResult(toScenario('get-1k', [one, peer, reference])))).read('report.html')
-    const rows = toRows(html, 'Ratios of get-1k')
-    const cpu = [rows[0]?.indexOf('CPU µs ÷ node:http2') ?? -1, rows[0]?.indexOf('CPU µs ÷ undici') ?? -1]
-    expect(rows.slice(1).map((row) => [row[0], ...cpu.map((column) => row[column])])).toEqual([
-      ['dodici', '0.80 [0.80, 0.80]', '0.50 [0.50, 0.50]'],
-      ['undici 8', '1.60 [1.60, 1.60]', '-'],
+    for (const fact of ['Some CPU @ 2.00GHz', '24.21.0', 'nghttpd nghttp2/1.52.0', '0123456789abcdef'])
+      expect(html).toContain(fact)
+    expect(html).toMatch(/^dodici +dispatch +50,000 \(45,000–55,000\) .* 80\.0$/m)
+    const [, bare = '', undici = ''] = html.split('<pre tabindex="0">').at(-1)?.split('\n\n') ?? []
+    const toRatios = (table: string): (string[] | undefined)[] =>
+      table.split('\n').map((line) => /^(.+?) {2,}.*(\d\.\d\d) \[[^[]*\[[^[]*$/.exec(line)?.slice(1))
+    expect(toRatios(bare).slice(1)).toEqual([
+      ['dodici', '0.80'],
+      ['undici 8', '1.60'],
     ])
-  })
-
-  it('have no column for a figure that no client has, and a dash where one client has none', async () => {
-    const silent = { gcMicros: null, residentBytes: null }
-    const entries = [
-      toEntry('dodici', 'dispatch', 20, silent),
-      toEntry('go', 'go', 30, { ...silent, p50Micros: null }),
-    ]
-    const [head, ours, theirs] = toRows(
-      (await render(toResult(toScenario('x', entries)))).read('report.html'),
-      'Figures of x',
-    )
-    expect(head).toEqual(['client', 'API', 'requests/s', 'CPU µs', 'p50 µs', 'p99 µs', 'bytes'])
-    expect([ours?.[4], theirs?.[4]]).toEqual(['2,000 (1,800–2,200)', '-'])
-  })
-
-  it('have a dash where a client could not tell in each of the rounds, which no median may hide', async () => {
-    const [first, ...others] = one.rounds
-    if (first === undefined) throw new Error('There are no rounds')
-    const partly = { ...one, rounds: [{ ...first, cpuMicros: null }, ...others] }
-    const scenario = { ...toScenario('x', []), entries: [partly, peer] }
-    const html = (await render({ ...toResult(), scenarios: [scenario] })).read('report.html')
-    expect(toRows(html, 'Figures of x').map((row) => row[3])).toEqual(['CPU µs', '-', '40.0 (36.0–44.0)'])
-  })
-
-  it('are left out where there is nothing to hold a client against', async () => {
-    const html = (await render(toResult(toScenario('get-1k', [one])))).read('report.html')
-    expect(html).not.toContain('Ratios of get-1k')
+    expect(toRatios(undici)[1]).toEqual(['dodici', '0.50'])
   })
 })
 
@@ -247,18 +163,10 @@ describe('a chart', () => {
   })
 
   it('leaves out a client that cannot tell, and is left out when none can', async () => {
-    const silent = toEntry('go', 'go', 15, { p50Micros: null, p99Micros: null, allocatedBytes: null })
-    expect(toTexts(await draw('latency-get-1k', one, silent))).not.toContain('go')
+    const silent = toEntry('go', 'go', 15, { allocatedBytes: null })
+    expect(toTexts(await draw('bytes-get-1k', one, silent))).not.toContain('go')
     const { names } = await render(toResult(toScenario('x', [silent])))
     expect(names).toEqual(['report.html', 'cpu-x.svg', 'throughput-x.svg'])
-  })
-
-  it('of latency has p50, and a paler piece on to p99', async () => {
-    const svg = await draw('latency-get-1k', one)
-    const [tail = 0] = toContents(svg, /class="chart-ours chart-tail" [^>]*width="([^"]*)"/g).map(Number)
-    const [bar = 0] = toLengths(svg)
-    expect(tail / bar).toBeCloseTo(2.5, 2)
-    expect(toTexts(svg)).toContain('2,000 / 5,000')
   })
 
   it('has a colour for each of our engines', async () => {

@@ -29,8 +29,11 @@ interface Kept {
   readonly isCompressed: boolean
 }
 
-/** When messages that weren't asked for have this many bytes, the server has to wait. */
-const MAX_KEPT = 16_384
+/**
+ * When messages that weren't asked for have this many bytes, the server has to wait. As in grpc-js, whose streams keep
+ * a window: a call that never asks for them still gets the status that follows.
+ */
+const MAX_KEPT = 65_536
 
 /** What a waiting message costs besides its bytes, approximately, so that empty ones count, too. */
 const MESSAGE_COST = 64
@@ -82,6 +85,11 @@ export class IncomingMessages implements MessageSink {
 
   write(chunk: Buffer): void {
     if (this.#isStopped) return
+    // Not when the limit is reached: the status may follow, and a caller that asks for no more messages waits for it.
+    if (this.#keptSize >= MAX_KEPT && !this.#isHeld) {
+      this.#isHeld = true
+      this.#owner.hold()
+    }
     const length = this.#decoder.write(chunk)
     if (length < 0 || this.#isStopped) return
     const details = `Received message larger than max (${length} vs ${this.#maxSize})`
@@ -115,10 +123,6 @@ export class IncomingMessages implements MessageSink {
     this.#kept.push({ message, isCompressed })
     this.#keptSize += message.length + MESSAGE_COST
     if (this.#isWanted) this.#deliver()
-    if (this.#count > 0 && this.#keptSize >= MAX_KEPT && !this.#isHeld) {
-      this.#isHeld = true
-      this.#owner.hold()
-    }
   }
 
   #tell(message: Buffer): void {

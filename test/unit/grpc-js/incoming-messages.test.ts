@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from 'vitest'
 import { IncomingMessages } from '../../../src/grpc-js/incoming-messages.ts'
+import { toFrame } from '../../../src/grpc-js/message-decoder.ts'
 
 const EMPTY = Buffer.alloc(5)
 
-function start() {
+function start(maxSize = 1_000) {
   const told = { messages: 0, held: 0, flows: 0 }
   const messages = new IncomingMessages(
     {
@@ -21,7 +22,7 @@ function start() {
       onBadMessage: () => {},
       onDrained: () => {},
     },
-    1_000,
+    maxSize,
   )
   return { messages, told }
 }
@@ -29,7 +30,7 @@ function start() {
 describe('messages that were not asked for', () => {
   it('and are empty › make the server wait, too', () => {
     const { messages, told } = start()
-    for (let count = 0; count < 200; count++) messages.write(EMPTY)
+    for (let count = 0; count < 1_000; count++) messages.write(EMPTY)
     expect(told).toEqual({ messages: 0, held: 0, flows: 0 })
     for (let count = 0; count < 200; count++) messages.write(EMPTY)
     expect(told).toEqual({ messages: 0, held: 1, flows: 0 })
@@ -37,11 +38,20 @@ describe('messages that were not asked for', () => {
 
   it('and are asked for › let it go on when all were told', async () => {
     const { messages, told } = start()
-    messages.write(Buffer.concat(Array.from({ length: 300 }, () => EMPTY)))
-    for (let count = 0; count < 300; count++) {
+    messages.write(Buffer.concat(Array.from({ length: 1_100 }, () => EMPTY)))
+    messages.write(EMPTY)
+    for (let count = 0; count < 1_101; count++) {
       messages.want()
       await new Promise(process.nextTick)
     }
-    expect(told).toEqual({ messages: 300, held: 1, flows: 1 })
+    expect(told).toEqual({ messages: 1_101, held: 1, flows: 1 })
+  })
+
+  it('and are large › make the server wait only if it sends more', () => {
+    const { messages, told } = start(-1)
+    messages.write(toFrame(Buffer.alloc(200_000), false))
+    expect(told).toEqual({ messages: 0, held: 0, flows: 0 })
+    messages.write(EMPTY)
+    expect(told).toEqual({ messages: 0, held: 1, flows: 0 })
   })
 })

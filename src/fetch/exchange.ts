@@ -223,7 +223,9 @@ export class Exchange implements DispatchHandler {
   #toBody(controller: DispatchController, headers: IncomingHttpHeaders): ResponseBody | undefined {
     const isCoded = headers['content-encoding'] !== undefined
     const expected = isCoded ? -1 : Number(headers['content-length'] ?? -1)
-    const body = new ResponseBody(controller, this.#fetching, this.#toMaxSize(controller), expected)
+    // While the integrity is checked, the fetch isn't done with the body: the caller reads another one afterwards.
+    const owner = this.#request.integrity === '' ? this.#fetching : null
+    const body = new ResponseBody(controller, owner, this.#toMaxSize(controller), expected)
     if (!isCoded) return body
     try {
       const codings = toCodings(toContentEncoding(controller, headers))
@@ -260,7 +262,8 @@ export class Exchange implements DispatchHandler {
         if (integrity !== null && !matchesIntegrity(bytes, integrity)) {
           throw new Error('integrity mismatch')
         }
-        fetching.resolve(makeResponse(result, ResponseBody.of(bytes, fetching)))
+        this.#body = ResponseBody.of(bytes, fetching)
+        fetching.resolve(makeResponse(result, this.#body))
       }, null)
       .catch((error) => fetching.reject(toNetworkError(error)))
   }

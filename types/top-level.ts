@@ -55,6 +55,10 @@ export type RequestTarget<TOptions> = Omit<UrlObject, 'query'> &
 
 /** `request()` as a function of a URL. */
 export interface RequestFunction {
+  <TOpaque = null>(
+    target: RequestTarget<RequestOptions<TOpaque, null>> | string | URL,
+    callback: Callback<ResponseData<TOpaque>>,
+  ): void
   <TOpaque = null>(target: RequestTarget<RequestOptions<TOpaque, null>>): Promise<ResponseData<TOpaque>>
   <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
@@ -115,6 +119,7 @@ export interface PipelineFunction {
 
 /** `connect()` as a function of a URL. */
 export interface ConnectFunction {
+  <TOpaque = null>(url: RequestUrl, callback: Callback<ConnectData<TOpaque>>): void
   <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
     options: TopLevel<ConnectOptions<TOpaque, TForm>> | null,
@@ -132,6 +137,7 @@ export interface ConnectFunction {
 
 /** `upgrade()` as a function of a URL. */
 export interface UpgradeFunction {
+  <TOpaque = null>(url: RequestUrl, callback: Callback<UpgradeData<TOpaque>>): void
   <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
     options: TopLevel<UpgradeOptions<TOpaque, TForm>> | null,

@@ -139,6 +139,11 @@ function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
   }
 }
 
+/** As in undici, the options may be missing before a callback. */
+function toArguments(rest: readonly unknown[]): readonly unknown[] {
+  return typeof rest[0] === 'function' ? [null, ...rest] : rest
+}
+
 /** The options that all overloads of a function share. The overloads are in types/. */
 type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
 
@@ -156,15 +161,13 @@ type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
  * @returns the status, the headers and the body. Read the body to its end, `dump()` it, or destroy it.
  * @throws one of `errors`; its `processed` says whether the server may have acted on the request
  */
-export const request = ((
-  url: RequestUrl,
-  given?: Given<RequestOptions<unknown>>,
-  callback?: Callback<ResponseData<unknown, HeaderForm>>,
-): unknown =>
-  attempt(callback, () => {
-    const { dispatcher, options } = aim(url, given)
-    return requestBy(dispatcher, options, callback)
-  })) as RequestFunction
+export const request = ((url: RequestUrl, ...rest: unknown[]): unknown => {
+  const [given, callback] = toArguments(rest)
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given as Given<RequestOptions<unknown>>)
+    return requestBy(dispatcher, options, callback as Callback<ResponseData<unknown, HeaderForm>> | undefined)
+  })
+}) as RequestFunction
 
 /**
  * Sends a request and writes the response body to the Writable that `factory` returns. It resolves when the Writable
@@ -174,8 +177,7 @@ export const request = ((
  * await stream('https://localhost:12443/file', { opaque: 'file.bin' }, ({ opaque }) => createWriteStream(opaque))
  */
 export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
-  // As in undici, the options may be missing.
-  const [given, factory, callback] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  const [given, factory, callback] = toArguments(rest)
   return attempt(callback, () => {
     const { dispatcher, options } = aim(url, given as Given<RequestOptions<unknown>>)
     return streamBy(
@@ -192,7 +194,7 @@ export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
  * body, from it. It has the same options as {@link request}.
  */
 export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
-  const [given, handler] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  const [given, handler] = toArguments(rest)
   const { dispatcher, options } = aim(url, given as Given<PipelineOptions<unknown>>)
   return pipelineBy(dispatcher, options, handler as PipelineHandler<unknown, HeaderForm>)
 }) as PipelineFunction
@@ -203,29 +205,33 @@ export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
  *
  * @param options `path` is the authority to connect to. Without it, the tunnel leads to the server itself.
  */
-export const connect = ((
-  url: RequestUrl,
-  given?: Given<ConnectOptions<unknown>>,
-  callback?: Callback<ConnectData<unknown, HeaderForm>>,
-): unknown =>
-  attempt(callback, () => {
+export const connect = ((url: RequestUrl, ...rest: unknown[]): unknown => {
+  const [given, callback] = toArguments(rest) as [Given<ConnectOptions<unknown>> | undefined, unknown]
+  return attempt(callback, () => {
     // In one argument the path isn't part of the URL either.
     const path: unknown = Reflect.get(given ?? (typeof url === 'object' && !isUrl(url) ? url : {}), 'path')
     const isApart = given !== undefined && given !== null
     const { dispatcher, options } = aim(url, isApart ? { ...given, path: null } : given)
-    return connectBy(dispatcher, { ...options, path: (path ?? '/') as string }, callback)
-  })) as ConnectFunction
+    return connectBy(
+      dispatcher,
+      { ...options, path: (path ?? '/') as string },
+      callback as Callback<ConnectData<unknown, HeaderForm>> | undefined,
+    )
+  })
+}) as ConnectFunction
 
 /**
  * Switches to another protocol, such as WebSocket: on a stream (extended CONNECT, RFC 8441), or on an HTTP/1.1
  * connection. The other options are the same as for {@link request}.
  */
-export const upgrade = ((
-  url: RequestUrl,
-  given?: Given<UpgradeOptions<unknown>>,
-  callback?: Callback<UpgradeData<unknown, HeaderForm>>,
-): unknown =>
-  attempt(callback, () => {
-    const { dispatcher, options } = aim(url, given)
-    return upgradeBy(dispatcher, options as UpgradeOptions<unknown>, callback)
-  })) as UpgradeFunction
+export const upgrade = ((url: RequestUrl, ...rest: unknown[]): unknown => {
+  const [given, callback] = toArguments(rest)
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given as Given<UpgradeOptions<unknown>>)
+    return upgradeBy(
+      dispatcher,
+      options as UpgradeOptions<unknown>,
+      callback as Callback<UpgradeData<unknown, HeaderForm>> | undefined,
+    )
+  })
+}) as UpgradeFunction

@@ -96,6 +96,20 @@ describe('request()', () => {
     expect(text).toBe('ping')
   })
 
+  it('has a callback form without options', async () => {
+    const { origin, heard } = await start()
+    const toUrls = [`${origin}/a`, new URL(`${origin}/b`), { origin, pathname: '/c', method: 'DELETE' }]
+    for (const url of toUrls)
+      await new Promise<void>((resolve, reject) => {
+        const returned: unknown = request(url, (error, { body }) => {
+          if (error === null) body.dump().then(resolve, reject)
+          else reject(error)
+        })
+        expect(returned).toBeUndefined()
+      })
+    expect(heard).toEqual(['GET /a', 'GET /b', 'DELETE /c'])
+  })
+
   it.each([
     { what: 'a relative URL', url: '/a' },
     { what: 'no URL', url: undefined as unknown as string },
@@ -188,6 +202,18 @@ describe('connect()', () => {
     expect(heard).toEqual([null, 'mine'])
   })
 
+  it('has a callback form without options', async () => {
+    const { origin, heard } = await start()
+    const error = await new Promise((resolve) => {
+      connect(origin, (error, { socket }) => {
+        socket.destroy()
+        resolve(error)
+      })
+    })
+    expect(error).toBeNull()
+    expect(heard).toEqual([`CONNECT ${new URL(origin).host}`])
+  })
+
   it('is rejected for an invalid URL and for an invalid authority', async () => {
     await expect(connect('none')).rejects.toBeInstanceOf(errors.InvalidArgumentError)
     await expect(connect('http://127.0.0.1:1', { path: 'none' })).rejects.toThrow('path')
@@ -208,7 +234,14 @@ describe('upgrade()', () => {
       })
     })
     expect(opaque).toBe(7)
-    expect(heard).toEqual(['CONNECT /chat?room=1', 'CONNECT /b'])
+    const error = await new Promise((resolve) => {
+      upgrade(`${origin}/c`, (error, { socket }) => {
+        socket.destroy()
+        resolve(error)
+      })
+    })
+    expect(error).toBeNull()
+    expect(heard).toEqual(['CONNECT /chat?room=1', 'CONNECT /b', 'CONNECT /c'])
   })
 
   it('is rejected for an invalid URL', async () => {

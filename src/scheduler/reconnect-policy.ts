@@ -8,6 +8,12 @@ import type { Clock } from '../core/clock.ts'
 import { Backoff } from './backoff.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay.ts'
 
+/**
+ * How many milliseconds a setback counts after it happened: what follows an idle time is another incident, for which
+ * the waiting calls get all attempts. While calls wait, setbacks are far closer: a back-off takes a second at most.
+ */
+const MAX_AGE = 10 * 60_000
+
 /** What the policy needs to know about the calls that need connections. */
 export interface ReconnectDemand {
   /** How many calls have got a response so far. While that number grows, setbacks don't count as consecutive. */
@@ -26,9 +32,10 @@ export interface EndedSession {
  * A setback is a connection attempt that failed, or a session that ended without a response. The first one costs
  * nothing. From the second consecutive one on, the policy backs off: meanwhile no session is opened. After several
  * consecutive sessions without a response, it gives up on the waiting calls. A session with a response resets the
- * count, and so does a response on any other session.
+ * count, and so do a response on any other session, and time.
  */
 export class ReconnectPolicy {
+  readonly #clock: Clock
   readonly #demand: ReconnectDemand
   readonly #backoff: Backoff
   /** Sessions that have been counted already, or don't count. */
@@ -37,11 +44,14 @@ export class ReconnectPolicy {
   #setbacks = 0
   /** `progress` at the last setback. */
   #progressAtSetback = 0
+  /** When the last setback happened, in the clock's time. */
+  #setbackAt = Number.NEGATIVE_INFINITY
   /** Sessions among the setbacks since the last session with a response, or since the policy gave up. */
   #fruitless = 0
 
   /** @param onOver called when a back-off is over: waiting calls may need a session */
   constructor(clock: Clock, demand: ReconnectDemand, onOver: () => void) {
+    this.#clock = clock
     this.#demand = demand
     this.#backoff = new Backoff(clock, onOver)
   }
@@ -76,7 +86,7 @@ export class ReconnectPolicy {
       this.#setbacks = 0
       return false
     }
-    if (this.#demand.progress !== this.#progressAtSetback) this.#fruitless = 0
+    if (!this.#isConsecutive) this.#fruitless = 0
     this.#recordSetback()
     this.#fruitless++
     if (this.#fruitless < MAX_FRUITLESS_ATTEMPTS || isServed) return false
@@ -94,10 +104,16 @@ export class ReconnectPolicy {
     this.#backoff.stop()
   }
 
+  /** Whether a setback now would follow the last one without a response in between, and soon enough. */
+  get #isConsecutive(): boolean {
+    if (this.#demand.progress !== this.#progressAtSetback) return false
+    return this.#clock.now() - this.#setbackAt < MAX_AGE
+  }
+
   #recordSetback(): void {
-    const { progress } = this.#demand
-    this.#setbacks = progress === this.#progressAtSetback ? this.#setbacks + 1 : 1
-    this.#progressAtSetback = progress
+    this.#setbacks = this.#isConsecutive ? this.#setbacks + 1 : 1
+    this.#progressAtSetback = this.#demand.progress
+    this.#setbackAt = this.#clock.now()
     this.#backoff.start(this.#setbacks, this.#demand.waiting() > 0)
   }
 }

@@ -74,6 +74,16 @@ describe('ReconnectPolicy', () => {
     })
   })
 
+  it('allows another attempt at once when the last failures are ten minutes ago', () => {
+    const { clock, policy } = setUp()
+    for (let i = 0; i < 5; i++) policy.recordFailedConnection()
+    clock.advance(600_000)
+    policy.recordFailedConnection()
+    expect(policy.mayConnect).toBe(true)
+    policy.recordFailedConnection()
+    expect(policy.mayConnect).toBe(false)
+  })
+
   describe('when a session ends', () => {
     it('without a response, counts a setback', () => {
       const { policy } = setUp()
@@ -140,6 +150,12 @@ describe('ReconnectPolicy', () => {
         what: 'a response by another session',
         act: ({ demand }: ReturnType<typeof setUp>) => {
           demand.progress++
+        },
+      },
+      {
+        what: 'ten minutes',
+        act: ({ clock }: ReturnType<typeof setUp>) => {
+          clock.advance(600_000)
         },
       },
     ])('begins a new row after $what', ({ act }) => {

@@ -130,6 +130,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#sessions.ready + this.#fallback.connected
   }
 
+  get mayHaveHttp1(): boolean {
+    return this.#fallback.mayHaveConnections
+  }
+
   get progress(): number {
     return this.#progress
   }

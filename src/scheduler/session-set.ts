@@ -33,6 +33,8 @@ import { SessionHeap } from './session-heap.ts'
 
 /** The owner of the calls that run on the sessions. */
 export interface SessionSetOwner extends ReconnectDemand {
+  /** Whether the fallback has connections, or may have: a caller's dispatcher doesn't tell. */
+  readonly mayHaveHttp1: boolean
   /** A session may have room, or a session may have to be opened. */
   onRoom(): void
   /** No connection could be opened: calls that no other session will serve must fail. */
@@ -367,7 +369,9 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
       }
       this.#context.exchange?.destroyHttp1()
       this.#reconnects.recordFailedConnection()
-      this.#owner.failWaiting(cause)
+      // Connections that speak HTTP/1.1 go on serving an origin whose protocol couldn't be asked for again.
+      const isServed = this.#owner.mayHaveHttp1 && this.#context.memory.onProbeFailed()
+      if (!isServed) this.#owner.failWaiting(cause)
       this.#reconnects.updateRef()
       this.#owner.onRoom()
       this.#events.onConnectionError(cause)

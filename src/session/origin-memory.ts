@@ -66,6 +66,8 @@ export class OriginMemory {
    */
   toldFallback: FallbackReason | null = null
   readonly #http1: Learned<Http1Reason>
+  /** The same, but it doesn't expire: it decides only who serves the calls when a connection fails. */
+  #formerHttp1: Http1Reason | null = null
   readonly #streamLimit: Learned<number>
   readonly #tlsTicket: TlsTicket
   readonly #pingFactor: Learned<number>
@@ -99,17 +101,31 @@ export class OriginMemory {
   /** A connection has chosen HTTP/2, or doesn't accept HTTP/1.1. */
   onHttp2(): void {
     if (this.#http1.last === 'alpn') this.#http1.clear()
+    this.#formerHttp1 = null
     this.toldFallback = null
   }
 
   /** A connection has chosen HTTP/1.1, or a server requires it. */
   onHttp1(reason: Http1Reason): void {
     if (reason === 'required' || this.#http1.value !== 'required') this.#http1.learn(reason)
+    this.#formerHttp1 = this.#http1.last
   }
 
   /** No connection that speaks HTTP/1.1 can be made. */
   onNoHttp1(): void {
     this.#http1.clear()
+    this.#formerHttp1 = null
+  }
+
+  /**
+   * The connection that was to find out whether the origin still speaks HTTP/1.1 has failed.
+   *
+   * @returns whether that is believed again; false if the origin didn't speak it
+   */
+  onProbeFailed(): boolean {
+    if (this.#formerHttp1 === null) return false
+    this.#http1.learn(this.#formerHttp1)
+    return true
   }
 
   /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null if none has arrived. */

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { createServer as createTls } from 'node:tls'
-import { Agent as UndiciAgent } from 'undici'
+import { buildConnector, Agent as UndiciAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Pool, ProxyAgent } from '../../src/index.ts'
 import { MAX_AGES } from '../../src/session/origin-memory.ts'
@@ -237,6 +237,48 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     clock.advance(MAX_AGES.protocol - 1)
     expect(await ask()).toBe('GET / over 1.1')
     clock.advance(1)
+    expect(await ask()).toBe('GET / over 2')
+  })
+
+  it.each([
+    'Dodici’s own',
+    'the caller’s',
+  ])('when no connection can tell after five minutes, the open ones of HTTP/1.1 serve: %s', async (whose) => {
+    const fleet = await startFleet(() => 'http/1.1')
+    const clock = new FakeClock()
+    const fallback = new UndiciAgent({ connect: { ca: fleet.ca }, keepAliveTimeout: 600_000 })
+    onTestFinished(() => fallback.destroy())
+    const dial = buildConnector({ ca: fleet.ca, allowH2: true })
+    let isDown = false
+    let dials = 0
+    const connect = ((options, callback) => {
+      dials++
+      if (isDown) callback(new Error('down'), null)
+      else dial(options, callback)
+    }) as typeof dial
+    const own = whose === 'the caller’s' ? { fallback } : { fallback: undefined }
+    const harness = new Harness(
+      fleet.origin,
+      { ...PATIENT, engine, connect, keepAliveTimeout: 600_000, ...own },
+      clock,
+    )
+    onTestFinished(() => harness.scheduler.destroy(null))
+    const ask = async (): Promise<unknown> => {
+      const call = harness.dispatch()
+      await call.settled
+      return call.errors[0] ?? call.text
+    }
+    expect(await ask()).toBe('GET / over 1.1')
+    isDown = true
+    clock.advance(MAX_AGES.protocol)
+    const before = dials
+    expect(await ask()).toBe('GET / over 1.1')
+    expect(dials).toBe(before + 1)
+    expect(await ask()).toBe('GET / over 1.1')
+    expect(dials).toBe(before + 1)
+    isDown = false
+    fleet.next = () => 'both'
+    clock.advance(MAX_AGES.protocol)
     expect(await ask()).toBe('GET / over 2')
   })
 

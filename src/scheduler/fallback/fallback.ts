@@ -83,6 +83,11 @@ export class Fallback implements FallbackOwner, FallbackListener {
     return this.#connected
   }
 
+  /** Whether it may serve calls without a new connection. A caller's fallback doesn't tell, so it may. */
+  get mayHaveConnections(): boolean {
+    return this.isThere && (this.#route === null || this.#connected > 0)
+  }
+
   onConnect(): void {
     this.#connected++
     this.#events.onConnect()

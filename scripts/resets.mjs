@@ -3,7 +3,7 @@
 import { readOptions, runMain } from './options.mjs'
 import { abortCalls } from './resets/aborts.mjs'
 import { probe } from './resets/probe.mjs'
-import { RECIPES, startOrigin } from './soak/servers.mjs'
+import { KINDS, startOrigin } from './soak/servers.mjs'
 
 /** Those that are measured as they come, with their own limits. */
 const SERVERS = ['Node 20', 'Node 22', 'Node 24', 'Node 26', 'Go', 'nghttpd', 'nginx', 'Envoy', 'h2o']
@@ -34,8 +34,8 @@ async function toLimits(name, origin) {
   for (const path of ['/hang', '/drip']) {
     // The body of a file comes at once.
     if (path === '/drip' && isUpload(name)) return [...cells, '–']
-    const { port, stop } = await RECIPES[name](origin)
-    const plan = { total: TOTAL, batch: BATCH, age: 0, isUpload: isUpload(name) }
+    const { port, stop } = await KINDS[name].recipe(origin)
+    const plan = { total: TOTAL, batch: BATCH, isUpload: isUpload(name) }
     const { resets, end } = await probe(port, path, plan)
     await stop()
     cells.push(
@@ -66,7 +66,7 @@ await runMain(async () => {
       const cells = await toLimits(name, origin.port)
       let shown = name
       for (const engine of /** @type {const} */ (['node', 'wire'])) {
-        const server = await RECIPES[name](origin.port)
+        const server = await KINDS[name].recipe(origin.port)
         const backend = isOrigin(name) ? 0 : origin.port
         const own = { ...plan, engine, origin: server.origin, backend, isUpload: isUpload(name) }
         const { failed, served, sessions, left } = await abortCalls(dodici, own)

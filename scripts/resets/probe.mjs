@@ -1,6 +1,5 @@
 /** Resets streams of one connection until the server ends it: a client without any budget. */
 import { connect } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { loadModules } from '../support.mjs'
 
 const { FrameParser, Setting, Type, Flag, frames, PREFACE, toSettings } =
@@ -12,20 +11,12 @@ const CANCEL = 8
 const PATIENCE = 10_000
 
 /**
- * @typedef {object} Verdict
- * @property {number} resets that were sent before the end, as far as they were acknowledged
- * @property {string | null} end what the server said at its end; null: it didn't end the connection
- * @property {number | null} limit its SETTINGS_MAX_CONCURRENT_STREAMS; null for none
- */
-
-/**
  * @param {number} port @param {string} path @param {object} plan @param {number} plan.total resets
  * @param {number} plan.batch streams that are open at once, at most
- * @param {number} plan.age of each stream when it is reset, in milliseconds
  * @param {boolean} plan.isUpload whether the requests have a body that doesn't end
- * @returns {Promise<Verdict>}
+ * @returns {Promise<{ resets: number, end: string | null }>} how many the server took, and what it said at its end; null: it didn't end
  */
-export async function probe(port, path, { total, batch, age, isUpload }) {
+export async function probe(port, path, { total, batch, isUpload }) {
   const socket = connect(port, '127.0.0.1').setNoDelay(true)
   /** @type {string | null} */
   let end = null
@@ -73,7 +64,6 @@ export async function probe(port, path, { total, batch, age, isUpload }) {
     const ids = Array.from({ length: size }, (_, i) => id + 2 * i)
     id += 2 * size
     if (!(await acknowledged(ids.map((each) => frames.headers(each, fields, lastFlag))))) break
-    if (age > 0) await wait(age)
     // One by one, so that the verdict says how many.
     for (const each of ids) {
       if (!(await acknowledged([frames.reset(each, CANCEL)]))) break
@@ -81,5 +71,5 @@ export async function probe(port, path, { total, batch, age, isUpload }) {
     }
   }
   socket.destroy()
-  return { resets, end, limit }
+  return { resets, end }
 }

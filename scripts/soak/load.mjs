@@ -12,9 +12,9 @@ import { collect, guard, judgeMemory, judgeRest, toProcessState } from './verdic
 import { Expected, toInterceptor } from './watch.mjs'
 
 /**
- * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean, name?: string,
+ * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, name?: string,
  *   weights?: Readonly<Record<string, number>> }} Target `isReal`: a server that does nothing wrong, by a way without faults;
- *   `retiresAtOnce`: its GOAWAY comes in one step; `weights`: of the kinds of calls, if not the usual ones
+ *   `weights`: of the kinds of calls, if not the usual ones
  * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
  */
 
@@ -30,8 +30,8 @@ const LIMITS = {
 const WAYS_TO_END = { close: 4, closeInTime: 2, destroy: 2, destroyWithError: 1, closeThenDestroy: 1 }
 
 export class Fleet {
+  made = 0
   #left = 0
-  #made = 0
   /** @type {Current | null} */
   #current = null
   /** @type {Set<Promise<void>>} */
@@ -47,10 +47,6 @@ export class Fleet {
     this.engine = engine
     this.random = random
     this.watch = watch
-  }
-
-  get made() {
-    return this.#made
   }
 
   /** For one request. @returns {Current} */
@@ -93,7 +89,7 @@ export class Fleet {
   /** @returns {Current} */
   #make() {
     const { random, dodici, targets, watch } = this
-    const kind = ['Client', 'Pool', 'Agent'][this.#made++ % 3]
+    const kind = ['Client', 'Pool', 'Agent'][this.made++ % 3]
     const chosen = kind === 'Agent' ? targets : [random.pick(targets)]
     const own = this.#toOptions(chosen)
     const connections = random.pick([undefined, undefined, 1, 2, null])
@@ -105,7 +101,7 @@ export class Fleet {
     // Watched call by call, or as it is.
     const isWatched = random.chance(0.5)
     const used = isWatched ? dispatcher.compose(toInterceptor(watch)) : dispatcher
-    return { dispatcher: used, targets: chosen, label: `${kind} ${this.#made}` }
+    return { dispatcher: used, targets: chosen, label: `${kind} ${this.made}` }
   }
 
   #retire() {
@@ -205,20 +201,6 @@ class Aborter {
 /** Outcomes that a correct server must not cause. */
 const LOSSES = ['UND_ERR_SOCKET', 'DODICI_ERR_STREAM', 'DODICI_ERR_CONNECT']
 
-const ONCE_ONLY = [
-  'pipeline',
-  'postGenerator',
-  'postReadable',
-  'postThrows',
-  'postEndless',
-  'grpcCollect',
-  'grpcChat',
-  'grpcLeave',
-]
-
-/** Whether the body can be sent again. @param {string} kind */
-const isReplayable = (kind) => !ONCE_ONLY.includes(kind)
-
 /** @param {unknown} error @param {Aborter} aborter */
 function toFailure(error, aborter) {
   const isAbort = error instanceof Error && error.name === 'AbortError' && !('processed' in error)
@@ -226,9 +208,6 @@ function toFailure(error, aborter) {
     ? new Expected('aborted by its signal')
     : error
 }
-
-/** @type {typeof kinds} */
-const ALL_KINDS = { ...kinds, ...grpcKinds }
 
 /**
  * @param {object} options @param {Fleet} options.fleet
@@ -239,7 +218,7 @@ const ALL_KINDS = { ...kinds, ...grpcKinds }
  * @returns {Promise<number>} how many calls there were
  */
 async function load({ fleet, watch, shared, random, isOver, atATime, firstNumber, moreKinds }) {
-  const all = { ...ALL_KINDS, ...moreKinds }
+  const all = { ...kinds, ...grpcKinds, ...moreKinds }
   let started = 0
 
   const { fetch } = fleet.dodici
@@ -276,17 +255,8 @@ async function load({ fleet, watch, shared, random, isOver, atATime, firstNumber
         aborter.start()
         return await outcome
       } catch (error) {
-        const isLost = LOSSES.includes(Object(error).code)
-        const isUnprocessed = isLost && Object(error).processed === 'no'
-        // A GOAWAY in one step refuses requests that are on their way. The body of such a request may be one that can't
-        // be sent again.
-        const isKnown = isUnprocessed && target.retiresAtOnce && !isReplayable(kind)
-        if (isKnown) {
-          watch.lostOnce++
-        } else if (isLost && target.isReal) {
+        if (target.isReal && LOSSES.includes(Object(error).code))
           watch.violate(`${what} failed: ${Object(error).stack} ${Object(error).cause?.stack ?? ''}`)
-        }
-        if (isUnprocessed && isReplayable(kind)) watch.needless++
         throw toFailure(error, aborter)
       } finally {
         aborter.stop()
@@ -304,57 +274,56 @@ async function load({ fleet, watch, shared, random, isOver, atATime, firstNumber
   return started
 }
 
-/**
- * @typedef {object} Told
- * @property {number} dispatchers
- * @property {number} calls of the second part
- * @property {number} seconds of the second part
- */
+/** @typedef {{ dispatchers: number, calls: number, seconds: number }} Told `calls`, `seconds`: of the second part */
 
 /**
  * Plays a load in two parts, until all is warm and between two looks at the memory. At the end nothing may be left.
  *
  * @param {object} options
  * @param {'node' | 'wire'} options.engine
- * @param {{ seed: number, timeLimit: number, module: string, atATime: number }} options.setting
+ * @param {{ seed: number, module: string, atATime: number }} options.setting
  * @param {Watch} options.watch @param {Target[]} options.targets
  * @param {((started: number) => boolean)[]} options.parts when each is over
  * @param {typeof kinds} [options.moreKinds]
  * @param {() => Promise<void>} [options.begin] before all calls
  * @param {() => () => void} [options.measure] while the second part is played; ends with it
- * @param {() => Promise<void>} [options.end] after all calls
- * @param {(told: Told) => void} options.report @param {() => void} [options.abandon] before the process gives up, with a report
+ * @param {() => Promise<void>} options.end after all calls
+ * @param {(told: Told) => void} options.report
  */
-export async function play(options) {
-  const { engine, setting, watch, targets, parts, moreKinds, report } = options
+export async function play({
+  engine,
+  setting,
+  watch,
+  targets,
+  parts,
+  moreKinds,
+  begin,
+  measure,
+  end,
+  report,
+}) {
   const random = makeRandom(setting.seed)
   const shared = new SharedSignals()
-  const dodici = await import(setting.module)
-  const fleet = new Fleet(dodici, targets, engine, makeRandom(random.fork()), watch)
+  const fleet = new Fleet(await import(setting.module), targets, engine, makeRandom(random.fork()), watch)
   const before = toProcessState()
   const told = { dispatchers: 0, calls: 0, seconds: 0 }
   const tell = () => report({ ...told, dispatchers: fleet.made })
-  await options.begin?.()
-  const stopGuard = guard(watch, setting.timeLimit, () => {
-    tell()
-    options.abandon?.()
-  })
+  await begin?.()
+  const stopGuard = guard(watch, tell)
   const common = { fleet, watch, shared, random, atATime: setting.atATime, moreKinds }
   const firstNumber = await load({ ...common, isOver: parts[0], firstNumber: 0 })
   await fleet.finish()
   const baseline = await collect()
-  const stopMeasuring = options.measure?.()
+  const stopMeasuring = measure?.()
   const begun = performance.now()
   told.calls = await load({ ...common, isOver: parts[1], firstNumber })
   told.seconds = (performance.now() - begun) / 1_000
   stopMeasuring?.()
   await fleet.finish()
   const left = await collect()
-  await options.end?.()
+  await end()
   stopGuard()
   tell()
   judgeMemory(watch, baseline, left)
-  // What their ends leave to later turns comes first.
-  await collect()
-  judgeRest(watch, shared, before)
+  await judgeRest(watch, shared.listeners, before)
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { has, makeFolder, say, startServer, toVersion } from '../processes.mjs'
 import { PROGRAM_ENV } from '../program-env.mjs'
+import { CONNECT, UPGRADE, WEB_SOCKETS } from './calls.mjs'
 
 /**
  * @typedef {{ origin: string, port: number, version: string, stop(): Promise<void> }} Started
@@ -59,13 +60,9 @@ export const startNghttpd = (size = 20) =>
     return ['--no-tls', '--address=127.0.0.1', '--echo-upload', `--htdocs=${folder}`, `${port}`]
   })
 
-/** A gRPC server: grpc-go, or grpc-js if Go isn't installed. It is correct, and by default retires each connection after a while. */
-export async function startGrpc(args = ['--max-connection-age=300ms']) {
-  const toArgs = (/** @type {number} */ port) => [...args, `--port=${port}`]
-  if (hasGo) return await startGo(join(interop, 'grpc-go'), '.', toArgs)
-  const script = join(interop, 'children/grpc-js-server.mjs')
-  return await startServer(process.execPath, (port) => [script, ...toArgs(port)])
-}
+/** It is correct, and by default retires each connection after a while. */
+export const startGrpc = (args = ['--max-connection-age=300ms']) =>
+  startGo(join(interop, 'grpc-go'), '.', (port) => [...args, `--port=${port}`])
 
 /**
  * A program in front of the origin, with one of the configurations beside this file. Envoy has a connection for each request to the origin,
@@ -107,41 +104,81 @@ const node = (major) => async () => {
   return { ...started, version: say(command, '-v').slice(1) }
 }
 
-/** By their names. Each is one process, as it is killed. @type {Readonly<Record<string, Recipe>>} */
-export const RECIPES = {
-  nginx: proxy(installed('nginx', '-v'), 'nginx.conf', (file) => ['-c', file]),
-  Apache: proxy(installed('apache2', '-v'), 'apache.conf', (file) => ['-f', file, '-X']),
-  Envoy: proxy(findEnvoy, 'envoy.json.template', (file) => [
-    ...['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'off'],
-  ]),
-  HAProxy: proxy(installed('haproxy', '-v'), 'haproxy.cfg', (file) => ['-f', file, '-db']),
-  h2o: proxy(installed('h2o', '--version'), 'h2o.yaml', (file) => ['-m', 'worker', '-c', file]),
-  Caddy: proxy(installed('caddy', 'version'), 'Caddyfile', (file) => [
-    ...['run', '--config', file, '--adapter', 'caddyfile'],
-  ]),
-  async Hypercorn() {
-    const library = say(join(scripts, 'install-hypercorn.sh'), '--installed')
-    const path = `${library}:${import.meta.dirname}`
-    // Without workers it is one process.
-    const args = ['-m', 'hypercorn', '--workers=0', '--log-level=critical', 'echo_asgi:app']
-    const env = { ...PROGRAM_ENV, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' }
-    const started = await startServer('python3', (port) => [...args, `--bind=127.0.0.1:${port}`], env)
-    return { ...started, version: /hypercorn-(.*)$/.exec(library)?.[1] ?? 'unknown' }
+/**
+ * @typedef {object} Kind
+ * @property {'itself' | 'its origin' | 'nothing'} counts what counts the POSTs that have come twice
+ * @property {Recipe} recipe of one process, as it is killed
+ * @property {Readonly<Record<string, number>>} [weights] of the kinds of calls that it understands, beside requests and fetch
+ * @property {boolean} [speaksGrpc]
+ */
+
+/** @param {Recipe} recipe @param {Kind['weights']} [weights] @returns {Kind} */
+const behind = (recipe, weights) => ({ counts: 'its origin', recipe, weights })
+
+/** By their names. @type {Readonly<Record<string, Kind>>} */
+export const KINDS = {
+  nginx: behind(proxy(installed('nginx', '-v'), 'nginx.conf', (file) => ['-c', file])),
+  Apache: behind(proxy(installed('apache2', '-v'), 'apache.conf', (file) => ['-f', file, '-X'])),
+  Envoy: behind(
+    proxy(findEnvoy, 'envoy.json.template', (file) => [
+      ...['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'off'],
+    ]),
+    WEB_SOCKETS,
+  ),
+  HAProxy: behind(
+    proxy(installed('haproxy', '-v'), 'haproxy.cfg', (file) => ['-f', file, '-db']),
+    WEB_SOCKETS,
+  ),
+  h2o: behind(proxy(installed('h2o', '--version'), 'h2o.yaml', (file) => ['-m', 'worker', '-c', file])),
+  Caddy: behind(
+    proxy(installed('caddy', 'version'), 'Caddyfile', (file) => [
+      ...['run', '--config', file, '--adapter', 'caddyfile'],
+    ]),
+  ),
+  // Without WebSockets: 0.18 doesn't end the stream of one that the client closes, and drops the connection after one that it
+  // closes itself.
+  Hypercorn: {
+    counts: 'itself',
+    async recipe() {
+      const library = say(join(scripts, 'install-hypercorn.sh'), '--installed')
+      const path = `${library}:${import.meta.dirname}`
+      // Without workers it is one process.
+      const args = ['-m', 'hypercorn', '--workers=0', '--log-level=critical', 'echo_asgi:app']
+      const env = { ...PROGRAM_ENV, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' }
+      const started = await startServer('python3', (port) => [...args, `--bind=127.0.0.1:${port}`], env)
+      return { ...started, version: /hypercorn-(.*)$/.exec(library)?.[1] ?? 'unknown' }
+    },
   },
-  async Go() {
-    const started = await startGo(import.meta.dirname, 'echo.go', (port) => [`${port}`])
-    return { ...started, version: toVersion(say('go', 'version')) }
+  Go: {
+    counts: 'itself',
+    weights: CONNECT,
+    async recipe() {
+      const started = await startGo(import.meta.dirname, 'echo.go', (port) => [`${port}`])
+      return { ...started, version: toVersion(say('go', 'version')) }
+    },
   },
-  async 'grpc-go'() {
-    const version = `1.64.1, Go ${toVersion(say('go', 'version'))}`
-    // It permits PINGs as often as the soak's clients send them.
-    return { ...(await startGrpc(['--min-time=10ms', '--max-connection-age=20s'])), version }
+  'grpc-go': {
+    counts: 'nothing',
+    speaksGrpc: true,
+    async recipe() {
+      const version = `1.64.1, Go ${toVersion(say('go', 'version'))}`
+      // It permits PINGs as often as the soak's clients send them.
+      return { ...(await startGrpc(['--min-time=10ms', '--max-connection-age=20s'])), version }
+    },
   },
-  async nghttpd() {
-    const version = toVersion(say('nghttpd', '--version'))
-    return { ...(await startNghttpd(20_000)), version }
+  nghttpd: {
+    counts: 'nothing',
+    async recipe() {
+      const version = toVersion(say('nghttpd', '--version'))
+      return { ...(await startNghttpd(20_000)), version }
+    },
   },
-  ...Object.fromEntries(['20', '22', '24', '26'].map((major) => [`Node ${major}`, node(major)])),
+  ...Object.fromEntries(
+    ['20', '22', '24', '26'].map((major) => [
+      `Node ${major}`,
+      { counts: 'itself', weights: { ...CONNECT, ...UPGRADE }, recipe: node(major) },
+    ]),
+  ),
 }
 
 /** The proxies' origin: a connection that they have opened must not be closed by it. */

@@ -37,10 +37,6 @@ export class Watch {
   settled = 0
   /** Calls whose response never came. */
   heldBack = 0
-  /** Calls that were lost although the server had provably not processed them, and although they could be retried. */
-  needless = 0
-  /** Calls of gRPC that were lost unprocessed, with a body that can't be sent again. */
-  lostOnce = 0
   /** When they began, by a description. @type {Map<object, { what: string, begun: number }>} */
   open = new Map()
   /** Handlers that were watched call by call. */
@@ -54,32 +50,34 @@ export class Watch {
 
   /** @param {string} what @param {() => Promise<string>} run settles with how it ended */
   async followCall(what, run) {
-    const key = {}
-    this.open.set(key, { what, begun: performance.now() })
-    try {
-      this.count(this.outcomes, await run())
-    } catch (error) {
-      this.#judge(what, error)
-    }
-    this.open.delete(key)
+    await this.#follow(what, async () => this.count(this.outcomes, await run()), this.#judge)
     this.settled++
   }
 
   /** @param {string} what @param {() => Promise<void>} end of a dispatcher: it never fails */
-  async followEnd(what, end) {
+  followEnd(what, end) {
+    return this.#follow(what, end, this.#refuse)
+  }
+
+  /**
+   * @param {string} what @param {() => Promise<void>} run
+   * @param {(what: string, error: unknown) => void} judge
+   */
+  async #follow(what, run, judge) {
     const key = {}
     this.open.set(key, { what, begun: performance.now() })
-    try {
-      await end()
-    } catch (error) {
-      this.violate(`${what} failed: ${error instanceof Error ? error.stack : String(error)}`)
-    }
+    await run().catch((error) => judge.call(this, what, error))
     this.open.delete(key)
   }
 
   /** @param {Record<string, number>} table @param {string} name */
   count(table, name) {
     table[name] = (table[name] ?? 0) + 1
+  }
+
+  /** @param {string} what @param {unknown} error */
+  #refuse(what, error) {
+    this.violate(`${what} failed with ${error instanceof Error ? error.stack : String(error)}`)
   }
 
   /** @param {string} what @param {unknown} error */
@@ -91,7 +89,7 @@ export class Watch {
     const { code, name, message, processed, http2ErrorCode } = Object(error)
     const isKnown = typeof code === 'string' && (KNOWN_CODES.test(code) || name === 'ConnectError')
     if (!isKnown || OUR_MISTAKES.includes(name) || !['no', 'maybe', 'yes'].includes(processed)) {
-      this.violate(`${what} failed with ${error instanceof Error ? error.stack : String(error)}`)
+      this.#refuse(what, error)
     } else {
       this.count(this.outcomes, 'failed')
       if (HELD_BACK.includes(code)) this.heldBack++
@@ -113,81 +111,37 @@ export class Watch {
   }
 }
 
-/**
- * @typedef {import('../../types/index.ts').DispatchHandler} Handler
- * @typedef {import('../../types/index.ts').DispatchController} Controller
- * @typedef {import('../../types/index.ts').IncomingHttpHeaders} Headers
- * @typedef {import('../../types/index.ts').DispatcherComposeInterceptor} Interceptor
- */
-
-/** Counts the calls of a handler's methods, and hands them on. @implements {Handler} */
-class WatchedHandler {
-  /** @param {Handler} handler @param {Watch} watch @param {string} what */
-  constructor(handler, watch, what) {
-    this.handler = handler
-    this.watch = watch
-    this.what = what
-    this.ends = 0
-    watch.handlers++
-    watch.open.set(this, { what: `the handler of ${what}`, begun: performance.now() })
-  }
-
-  /** @param {string} event */
-  check(event, isEnd = false) {
-    if (this.ends > 0) this.watch.violate(`${this.what}: ${event} after its end`)
-    if (!isEnd) return
-    this.ends++
-    this.watch.open.delete(this)
-  }
-
-  /** @param {Controller} controller @param {unknown} context */
-  onRequestStart(controller, context) {
-    this.check('onRequestStart')
-    this.handler.onRequestStart?.(controller, context)
-  }
-
-  /**
-   * @param {Controller} controller @param {number} status @param {Headers} headers
-   * @param {import('node:stream').Duplex} socket
-   */
-  onRequestUpgrade(controller, status, headers, socket) {
-    this.check('onRequestUpgrade', true)
-    this.handler.onRequestUpgrade?.(controller, status, headers, socket)
-  }
-
-  /** @param {Controller} controller @param {number} status @param {Headers} headers */
-  onResponseStart(controller, status, headers) {
-    this.check('onResponseStart')
-    this.handler.onResponseStart?.(controller, status, headers)
-  }
-
-  /** @param {Controller} controller @param {Buffer} chunk */
-  onResponseData(controller, chunk) {
-    this.check('onResponseData')
-    this.handler.onResponseData?.(controller, chunk)
-  }
-
-  /** @param {Controller} controller @param {Headers} trailers */
-  onResponseEnd(controller, trailers) {
-    this.check('onResponseEnd', true)
-    this.handler.onResponseEnd?.(controller, trailers)
-  }
-
-  /** @param {Controller} controller @param {Error} error */
-  onResponseError(controller, error) {
-    this.check('onResponseError', true)
-    this.handler.onResponseError?.(controller, error)
-  }
+/** The methods of a handler, and whether each is its end. */
+const EVENTS = {
+  onRequestStart: false,
+  onRequestUpgrade: true,
+  onResponseStart: false,
+  onResponseData: false,
+  onResponseEnd: true,
+  onResponseError: true,
 }
 
-/** An interceptor that watches each call. @param {Watch} watch */
+/** An interceptor that watches each call: nothing comes after its end. @param {Watch} watch */
 export function toInterceptor(watch) {
-  /** @type {Interceptor} */
-  const interceptor = (dispatch) => (options, handler) =>
-    // Those of the soak are of the newer shape.
-    dispatch(
-      options,
-      new WatchedHandler(/** @type {Handler} */ (handler), watch, `${options.method} ${options.path}`),
-    )
+  /** @type {import('../../types/index.ts').DispatcherComposeInterceptor} */
+  const interceptor = (dispatch) => (options, handler) => {
+    const what = `${options.method} ${options.path}`
+    let hasEnded = false
+    const own = /** @type {Record<string, Function | undefined>} */ (/** @type {unknown} */ (handler))
+    const methods = Object.entries(EVENTS).map(([event, isEnd]) => [
+      event,
+      (/** @type {unknown[]} */ ...args) => {
+        if (hasEnded) watch.violate(`${what}: ${event} after its end`)
+        if (isEnd) {
+          hasEnded = true
+          watch.open.delete(methods)
+        }
+        own[event]?.call(handler, ...args)
+      },
+    ])
+    watch.handlers++
+    watch.open.set(methods, { what: `the handler of ${what}`, begun: performance.now() })
+    return dispatch(options, Object.fromEntries(methods))
+  }
   return interceptor
 }

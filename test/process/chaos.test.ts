@@ -55,32 +55,10 @@ interface FlowLedgers {
   }
 }
 
-interface RunRecord {
-  readonly runs: number
-  readonly calls: number
-  readonly faults: Counts
-  readonly recoveries: Counts
-  readonly marks: readonly { run: number; minute: number; rss: number; heap: number }[]
-}
-
-interface RunState {
-  readonly node: readonly string[]
-  readonly versions: Readonly<Record<string, string>>
-  readonly missing: readonly string[]
-  readonly notes?: readonly string[]
-  readonly engines: Readonly<Record<string, RunRecord>>
-}
-
-interface Records {
-  addStates(states: RunState[]): RunState
-  emptyRecord(): RunRecord
-}
-
 const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/random.mjs')
 const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/lane.mjs')
 const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
 const { FlowLedger } = await loadModule<FlowLedgers>('scripts/soak/chaos/lane.mjs')
-const { addStates, emptyRecord } = await loadModule<Records>('scripts/soak/chaos/record.mjs')
 const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/record.mjs')
 
 async function listen(server: Server): Promise<number> {
@@ -216,38 +194,6 @@ it('a reset of the relay reaches both ends', async () => {
   await closed
   expect(client.errored).toMatchObject({ code: 'ECONNRESET' })
   await expect.poll(() => lane.links.size).toBe(0)
-})
-
-it('files of runs side by side add up, and their runs are numbered anew', () => {
-  const mark = { minute: 30, rss: 200, heap: 20 }
-  const record = {
-    ...emptyRecord(),
-    runs: 2,
-    calls: 5,
-    marks: [
-      { ...mark, run: 1 },
-      { ...mark, run: 2 },
-    ],
-  }
-  const state = { node: ['22.0.0'], versions: { nginx: '1' }, missing: [], engines: { wire: record } }
-  const other = {
-    ...state,
-    node: ['24.0.0'],
-    missing: ['h2o'],
-    notes: ['side by side'],
-    engines: { node: record },
-  }
-  const sum = addStates([state, other, { ...state, notes: ['side by side'] }])
-  expect(sum).toMatchObject({
-    node: ['22.0.0', '24.0.0'],
-    versions: { nginx: '1' },
-    missing: ['h2o'],
-    notes: ['side by side'],
-    engines: { node: { runs: 2, calls: 5 }, wire: { runs: 4, calls: 10 } },
-  })
-  expect(sum.engines.wire?.marks.map(({ run }) => run)).toEqual([1, 2, 3, 4])
-  expect(toPage(sum)).toContain('\nside by side\n')
-  expect(record.marks.map(({ run }) => run)).toEqual([1, 2])
 })
 
 it('docs/chaos.md is the page of docs/chaos.json', async () => {

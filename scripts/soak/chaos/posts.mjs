@@ -2,62 +2,25 @@
  * The real servers of the chaos soak, and the POSTs that their origins have counted: none that may be sent once may have come twice. What
  * can't be started is left out, aloud; with CI=true that is a failure.
  */
-import { CONNECT, FETCHES, GRPC_WEIGHTS, UPGRADE, WEB_SOCKETS, WEIGHTS } from '../calls.mjs'
-import { askOrigin, RECIPES, startOrigin } from '../servers.mjs'
+import { FETCHES, GRPC_WEIGHTS, WEIGHTS } from '../calls.mjs'
+import { askOrigin, KINDS, startOrigin } from '../servers.mjs'
 
 /**
  * @typedef {typeof import('../../../src/index.ts')} Dodici
  * @typedef {'node' | 'wire'} Engine
- *
- * @typedef {object} Kind
- * @property {Readonly<Record<string, number>>} [weights] of the kinds of calls that it understands, beside requests and fetch
- * @property {'itself' | 'its origin' | 'nothing'} counts what counts the POSTs that have come twice
- * @property {boolean} [speaksGrpc]
- *
- * @typedef {{ name: string } & Required<Kind> & import('../servers.mjs').Started} RealServer
  * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
  * @typedef {{ posts: number, twice: string[] }} PostTally
  */
 
-const BEHIND = /** @type {const} */ ({ counts: 'its origin' })
-const ITSELF = /** @type {const} */ ({ counts: 'itself' })
-
-/**
- * Hypercorn without WebSockets: 0.18 doesn't end the stream of one that the client closes, and drops the connection after one that it
- * closes itself.
- *
- * @type {Readonly<Record<string, Kind>>}
- */
-const KINDS = {
-  nginx: BEHIND,
-  Apache: BEHIND,
-  Envoy: { ...BEHIND, weights: WEB_SOCKETS },
-  HAProxy: { ...BEHIND, weights: WEB_SOCKETS },
-  h2o: BEHIND,
-  Caddy: BEHIND,
-  Hypercorn: ITSELF,
-  Go: { ...ITSELF, weights: CONNECT },
-  'grpc-go': { counts: 'nothing', speaksGrpc: true },
-  nghttpd: { counts: 'nothing' },
-  ...Object.fromEntries(
-    ['20', '22', '24', '26'].map((major) => [
-      `Node ${major}`,
-      { ...ITSELF, weights: { ...CONNECT, ...UPGRADE } },
-    ]),
-  ),
-}
-
-/** @param {(line: string) => void} onMissing one that is left out @param {string | undefined} only names by commas; undefined: all */
-export async function startServers(onMissing, only) {
+/** @param {(line: string) => void} onMissing one that is left out */
+export async function startServers(onMissing) {
   const origin = await startOrigin()
-  /** @type {RealServer[]} */
+  /** @type {(Required<Omit<import('../servers.mjs').Kind, 'recipe'>> & import('../servers.mjs').Started & { name: string })[]} */
   const servers = []
-  const wanted = only?.split(',')
-  for (const [name, { counts, weights = {}, speaksGrpc = false }] of Object.entries(KINDS)) {
-    if (wanted !== undefined && !wanted.includes(name)) continue
+  for (const [name, { recipe, counts, weights, speaksGrpc = false }] of Object.entries(KINDS)) {
     try {
       const all = speaksGrpc ? GRPC_WEIGHTS : { ...WEIGHTS, ...FETCHES, ...weights }
-      servers.push({ ...(await RECIPES[name](origin.port)), name, counts, weights: all, speaksGrpc })
+      servers.push({ ...(await recipe(origin.port)), name, counts, weights: all, speaksGrpc })
     } catch (error) {
       onMissing(`${name}: ${error instanceof Error ? error.message : String(error)}`.replaceAll('\n', ' '))
     }

@@ -9,56 +9,54 @@ const MAX_NOTES = 20
 
 /**
  * @typedef {Record<string, number>} Counts
+ * @typedef {ReturnType<typeof emptyRecord>} EngineRecord
  *
- * @typedef {object} Mark
- * @property {number} run
- * @property {number} minute of the run
- * @property {number} rss in megabytes
- * @property {number} [committed] what V8's heap takes of it, in megabytes
- * @property {number} [young] what V8's young generation takes of that
- * @property {number} heap in megabytes, after a garbage collection
- *
- * @typedef {object} EngineRecord
- * @property {number} runs
- * @property {number} seconds of load
- * @property {number} calls
- * @property {Counts} outcomes
- * @property {Counts} errors
- * @property {Counts} servers calls by server
- * @property {Counts} kinds calls by kind
- * @property {Counts} faults by kind
- * @property {number} connections that the relay has accepted
- * @property {Counts} goaways of the client, by code
- * @property {Counts} earned those with an error that the server has earned, by why
- * @property {Counts} posts by the server that has counted them
- * @property {number} twice POSTs that may be taken once, and were taken more often
- * @property {Counts} recoveries by milliseconds, rounded
- * @property {number} late recoveries
- * @property {string[]} lateNotes
- * @property {number} violationCount
- * @property {string[]} violations
- * @property {number[]} seeds of the runs
- * @property {Mark[]} marks
+ * @typedef {{ run: number, minute: number, rss: number, committed?: number, young?: number, heap: number }} Mark the memory at a minute of
+ *   a run, in megabytes: `committed` is what V8's heap takes of RSS, `young` what its young generation takes of that; `heap` was measured after
+ *   a garbage collection
  *
  * @typedef {object} State
  * @property {string[]} node versions
  * @property {Record<string, string>} versions of the servers
  * @property {string[]} missing servers
- * @property {string[]} [notes] what a reader has to know of the runs
+ * @property {string[]} [notes] what a reader has to know of the runs, added by hand
  * @property {Record<string, EngineRecord>} engines
  */
 
-/** @returns {EngineRecord} */
-export function emptyRecord() {
-  const counts = { outcomes: {}, errors: {}, servers: {}, kinds: {}, faults: {}, goaways: {}, earned: {} }
-  const numbers = { runs: 0, seconds: 0, calls: 0, connections: 0, twice: 0, late: 0, violationCount: 0 }
-  const lists = { lateNotes: [], violations: [], seeds: [], marks: [] }
-  return { ...numbers, ...counts, posts: {}, recoveries: {}, ...lists }
-}
+/** @returns {Counts} */
+const none = () => ({})
 
-/** @param {string | null} file null: none @returns {State} */
+/** What the runs of one engine have counted. */
+export const emptyRecord = () => ({
+  ...{ runs: 0, seconds: 0, calls: 0 },
+  outcomes: none(),
+  errors: none(),
+  /** Calls by server, and by kind. */
+  servers: none(),
+  kinds: none(),
+  /** Those of the relay, by kind, and the connections that it has accepted. */
+  faults: none(),
+  connections: 0,
+  /** GOAWAYs of the client, by code; and those with an error that the server has earned, by why. */
+  goaways: none(),
+  earned: none(),
+  /** By the server that has counted them; and those that may be taken once, and were taken more often. */
+  posts: none(),
+  twice: 0,
+  /** By milliseconds, rounded. */
+  recoveries: none(),
+  late: 0,
+  lateNotes: /** @type {string[]} */ ([]),
+  violationCount: 0,
+  violations: /** @type {string[]} */ ([]),
+  /** Of the runs. */
+  seeds: /** @type {number[]} */ ([]),
+  marks: /** @type {Mark[]} */ ([]),
+})
+
+/** @param {string} file @returns {State} */
 export function readState(file) {
-  if (file === null || !existsSync(file)) return { node: [], versions: {}, missing: [], engines: {} }
+  if (!existsSync(file)) return { node: [], versions: {}, missing: [], engines: {} }
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
@@ -95,24 +93,6 @@ export function addRecords(a, b) {
   sum.errors = cutCounts(sum.errors)
   sum.lateNotes = sum.lateNotes.slice(-MAX_NOTES)
   sum.violations = sum.violations.slice(0, MAX_NOTES)
-  return sum
-}
-
-/** The sum of files that were written side by side. @param {State[]} states @returns {State} */
-export function addStates(states) {
-  /** @type {State} */
-  const sum = { ...readState(null), notes: [] }
-  for (const { node, versions, missing, notes = [], engines } of states) {
-    sum.node = [...new Set([...sum.node, ...node])]
-    sum.missing = [...new Set([...sum.missing, ...missing])]
-    sum.notes = [...new Set([...(sum.notes ?? []), ...notes])]
-    Object.assign(sum.versions, versions)
-    for (const [engine, record] of Object.entries(engines)) {
-      const old = sum.engines[engine] ?? emptyRecord()
-      const marks = record.marks.map((mark) => ({ ...mark, run: old.runs + mark.run }))
-      sum.engines[engine] = addRecords(old, { ...record, marks })
-    }
-  }
   return sum
 }
 

@@ -20,6 +20,7 @@ import {
 } from './record.mjs'
 
 const MEGABYTE = 1e6
+const AT_A_TIME = 60
 /** Milliseconds between two looks at the memory. */
 const MARK = 300_000
 /** The share of the time, and the most milliseconds, before the first look at the memory. */
@@ -32,16 +33,8 @@ const MAX_RSS_GROWTH = 40
 /** From the third mark on, the process has all that it needs. */
 const SETTLED_MARKS = 3
 /**
- * @typedef {object} ChaosOptions
- * @property {number} milliseconds of load, for each engine
- * @property {number} atATime
- * @property {number} seed
- * @property {string} module
- * @property {number} timeLimit in milliseconds
- * @property {string | null} state a file that sums up several runs
- * @property {string | undefined} only names of servers
- *
  * @typedef {'node' | 'wire'} Engine
+ * @typedef {import('../../soak.mjs').Setting} Setting
  * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
  * @typedef {Awaited<ReturnType<typeof startChild<import('./relay.mjs').Methods, import('./lane.mjs').FaultEvent>>>} Relay
  */
@@ -71,7 +64,7 @@ class Run {
   /** @type {Probes | null} */
   #probes = null
 
-  /** @param {Engine} engine @param {ChaosOptions} options @param {Servers} servers @param {Relay} relay */
+  /** @param {Engine} engine @param {Setting} options @param {Servers} servers @param {Relay} relay */
   constructor(engine, options, servers, relay) {
     this.engine = engine
     this.options = options
@@ -82,13 +75,14 @@ class Run {
 
   async play() {
     const { engine, watch, ways, options } = this
+    const setting = { ...options, atATime: options.atATime ?? AT_A_TIME }
     const dodici = await import(options.module)
     const targets = ways.map(({ name, faulty, speaksGrpc, weights }) => {
       return { url: `http://127.0.0.1:${faulty}`, isReal: false, name, weights, speaksGrpc }
     })
     const first = Math.min(options.milliseconds * WARMUP.share, WARMUP.most)
     await play({
-      ...{ engine, setting: options, watch, targets, moreKinds: chaosKinds },
+      ...{ engine, setting, watch, targets, moreKinds: chaosKinds },
       parts: [first, options.milliseconds].map((until) => () => performance.now() - this.#begun >= until),
       begin: async () => {
         const probes = new Probes(dodici, engine, ways, watch)
@@ -100,7 +94,6 @@ class Run {
       measure: () => this.#mark(),
       end: () => this.#end(dodici),
       report: (told) => this.#report(told),
-      abandon: () => this.save([]),
     })
     this.#judgeRss()
   }
@@ -193,7 +186,7 @@ class Run {
 /**
  * With servers of its own, so that failures of one engine don't affect another.
  *
- * @param {Engine} engine @param {ChaosOptions} options
+ * @param {Engine} engine @param {Setting} options
  */
 export async function runChaos(engine, options) {
   /** @type {string[]} */
@@ -201,7 +194,7 @@ export async function runChaos(engine, options) {
   const servers = await startServers((what) => {
     process.stderr.write(`LEFT OUT: ${what}\n`)
     missing.push(what.split(':')[0])
-  }, options.only)
+  })
   const names = servers.servers.map(({ name, version }) => `${name} ${version}`)
   console.log(
     `Chaos: engine ${engine}, seed ${options.seed}, Node ${process.versions.node}, with ${names.join(', ')}`,

@@ -1,8 +1,7 @@
 /** The scenes of the soak: programs as users write them, through restarts of their servers. */
 import { setTimeout } from 'node:timers/promises'
-import { collect, conclude, judgeRest, toProcessState, watchProcess } from '../verdict.mjs'
+import { conclude, judgeRest, toProcessState, watchProcess } from '../verdict.mjs'
 import { Expected } from '../watch.mjs'
-import { playAges } from './ages.mjs'
 import { Scene } from './scene.mjs'
 import { playUpstreams } from './upstreams.mjs'
 
@@ -170,41 +169,39 @@ async function playGateway(scene) {
   restarts.judge(scene.watch, within, ['next', 'firstByte'])
 }
 
-const SERVERS = 3
-/** Milliseconds that a server stays away. */
-const AWAY = 200
-/** Milliseconds between two calls of a worker. */
-const POOL_PAUSE = 100
-const READS = 0.3
+/** Milliseconds of `maxSessionAge`, between two calls of a worker, and between two looks at the sessions. */
+const AGE = 1_000
+const AGES_PAUSE = 20
+const LOOK = 20
 
-/** An UpstreamPool of three servers, which are killed and restarted in turn. @param {Scene} scene */
-async function playPool(scene) {
-  const { options, dodici, restarts, random, watch } = scene
-  const { atATime = 300, kills } = options
-  const calm = options.milliseconds / (kills + 1)
-  await scene.startOrigins(SERVERS)
-  const urls = scene.origins.map(({ url }) => url)
-  const upstreams = new dodici.UpstreamPool(urls, scene.common)
+/** A Pool with one connection, which is replaced at the age of a second, under load. No call may fail. @param {Scene} scene */
+async function playAges(scene) {
+  const { options, dodici, random, watch } = scene
+  const { atATime = 40, milliseconds } = options
+  await scene.startOrigins(1)
+  const [{ url }] = scene.origins
+  const pool = new dodici.Pool(url, { ...scene.common, connections: 1, maxSessionAge: AGE })
+  let most = 0
+  const looking = setInterval(() => {
+    most = Math.max(most, pool.stats.sessions.length)
+  }, LOOK)
+
   async function work() {
-    const method = random.chance(READS) ? 'GET' : 'POST'
-    await scene.small(upstreams, urls[0], { begun: performance.now(), method })
-    await setTimeout(POOL_PAUSE)
+    const method = random.chance(0.5) ? 'GET' : 'POST'
+    const fate = await scene.small(pool, url, { begun: performance.now(), method })
+    if (fate !== 'executed') watch.violate(`a call has failed: ${fate}`)
+    await setTimeout(AGES_PAUSE)
   }
 
-  async function kill() {
-    await setTimeout(calm)
-    for (let i = 0; i < kills; i++) {
-      const origin = scene.origins[i % SERVERS]
-      await restarts.play(origin, () => origin.kill(AWAY))
-      await setTimeout(calm)
-    }
-  }
-
-  await scene.play(kill, [[atATime, work]])
-  await scene.end([upstreams])
-  const within = options.within ?? WITHIN
-  restarts.judge(watch, within, ['next', 'settled', 'firstByte'])
-  scene.judgeSilence(within)
+  await scene.play(() => setTimeout(milliseconds), [[atATime, work]])
+  clearInterval(looking)
+  const replaced = pool.stats.ended.age
+  await scene.end([pool])
+  console.log(`${replaced} sessions were replaced for their age, at most ${most} sessions at a time`)
+  // Each up to a tenth sooner.
+  if (replaced < (0.5 * milliseconds) / AGE)
+    watch.violate(`only ${replaced} sessions were replaced for their age`)
+  if (most > 2) watch.violate(`${most} sessions at a time, beside connections: 1`)
 }
 
 /** Milliseconds that the second server stands still, and between two such times; less in a short scene. */
@@ -328,30 +325,29 @@ async function playPatience(scene) {
 
 /** @type {Readonly<Record<string, (scene: Scene) => Promise<void>>>} */
 const SCENES = {
-  ...{ sender: playSender, gateway: playGateway, pool: playPool, patience: playPatience },
-  ...{ upstreams: playUpstreams, ages: playAges },
+  sender: playSender,
+  gateway: playGateway,
+  upstreams: playUpstreams,
+  ages: playAges,
+  patience: playPatience,
 }
 
 export const sceneNames = Object.keys(SCENES)
 
-/** @param {'node' | 'wire'} engine @param {import('./scene.mjs').SceneOptions} options */
+/** @param {'node' | 'wire'} engine @param {import('../../soak.mjs').Setting} options */
 export async function runScene(engine, options) {
-  console.log(`Scene ${options.scene}: engine ${engine}, seed ${options.seed}, Node ${process.versions.node}`)
-  const dodici = await import(options.module)
-  const scene = new Scene(engine, options, dodici)
+  const { scene: name = '', seed, module } = options
+  console.log(`Scene ${name}: engine ${engine}, seed ${seed}, Node ${process.versions.node}`)
+  const scene = new Scene(engine, options, await import(module))
   const unwatch = watchProcess(scene.watch)
   const before = toProcessState()
-  const begun = performance.now()
   try {
-    await SCENES[options.scene](scene)
+    await SCENES[name](scene)
   } finally {
     await scene.stop()
   }
   scene.report()
-  console.log(`It took ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
-  // What their ends leave to later turns comes first.
-  await collect()
-  judgeRest(scene.watch, { listeners: 0 }, before)
+  await judgeRest(scene.watch, 0, before)
   unwatch()
   conclude(scene.watch)
 }

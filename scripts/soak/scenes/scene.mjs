@@ -20,68 +20,47 @@ import { Expected, Watch } from '../watch.mjs'
  * @typedef {'open' | 'executed' | 'declined' | 'no' | 'maybe' | 'yes' | 'left'} Fate
  */
 
+/** What has become of each call, by its number. */
 export class Ledger {
-  /** By number. @type {Fate[]} */
-  #fates = []
-  /** Numbers of calls that may be sent twice. @type {Set<number>} */
-  #safe = new Set()
+  /** @type {Fate[]} */
+  fates = []
+  /** Calls that may be sent twice. @type {Set<number>} */
+  safe = new Set()
 
   /** @param {boolean} isSafe @returns {number} of a new call */
   begin(isSafe) {
-    const call = this.#fates.push('open') - 1
-    if (isSafe) this.#safe.add(call)
+    const call = this.fates.push('open') - 1
+    if (isSafe) this.safe.add(call)
     return call
-  }
-
-  /** The number of the next call. */
-  get size() {
-    return this.#fates.length
-  }
-
-  /** Whether a call may be sent twice. @param {number} call */
-  isSafe(call) {
-    return this.#safe.has(call)
-  }
-
-  /** @param {number} call @param {Fate} fate */
-  end(call, fate) {
-    this.#fates[call] = fate
   }
 
   /** @param {Entry[]} journal of the servers @param {Watch} watch */
   judge(journal, watch) {
-    const executed = journal.filter(({ isExecuted }) => isExecuted)
-    const executions = new Uint8Array(this.#fates.length)
-    for (const { call } of executed) executions[call]++
-    /** @type {Record<Fate, number>} */
-    const counts = { open: 0, executed: 0, declined: 0, no: 0, maybe: 0, yes: 0, left: 0 }
-    let doubled = 0
-    this.#fates.forEach((fate, call) => {
-      counts[fate]++
+    const executions = new Uint8Array(this.fates.length)
+    for (const { call, isExecuted } of journal) if (isExecuted) executions[call]++
+    /** @type {Record<string, number>} */
+    const counts = { doubled: 0, lost: 0 }
+    const violate = (/** @type {'doubled' | 'lost'} */ what, /** @type {string} */ text) => {
+      counts[what]++
+      watch.violate(`${what}: ${text}`)
+    }
+    this.fates.forEach((fate, call) => {
+      counts[fate] = (counts[fate] ?? 0) + 1
       const times = executions[call]
-      const isDoubled = times > 1 && !this.#safe.has(call)
-      if (isDoubled) doubled++
-      if (isDoubled) watch.violate(`doubled: call ${call} (${fate}) was executed ${times} times`)
-      if (fate === 'open') watch.violate(`lost: call ${call} has never settled`)
-      if (fate === 'executed' && times === 0)
-        watch.violate(`lost: call ${call} was answered, and not executed`)
+      if (times > 1 && !this.safe.has(call))
+        violate('doubled', `call ${call} (${fate}) was executed ${times} times`)
+      if (fate === 'open') violate('lost', `call ${call} has never settled`)
+      if (fate === 'executed' && times === 0) violate('lost', `call ${call} was answered, and not executed`)
       if (fate === 'no' && times > 0)
         watch.violate(`call ${call} failed with processed: 'no', and was executed`)
     })
-    const ends = Object.entries(counts).map(([fate, count]) => `${count} ${fate}`)
-    console.log(
-      `${this.#fates.length} calls: ${ends.join(', ')}; ${executed.length} executions, ${doubled} doubled, ${counts.open} lost`,
-    )
-    return counts
+    const { doubled, lost, ...ends } = counts
+    const texts = Object.entries(ends).map(([fate, count]) => `${count} ${fate}`)
+    console.log(`${this.fates.length} calls: ${texts.join(', ')}; ${doubled} doubled, ${lost} lost`)
   }
 }
 
-/**
- * @typedef {{ opened: number, streams: number, mostStreams: number, goaways: number, refused: number, reset: number,
- *   sessions: number }} Tally `streams` and `sessions`: what is open now
- *
- * @typedef {Child<import('./server.mjs').Methods>} Server
- */
+/** @typedef {Child<import('./server.mjs').Methods>} Server */
 
 const SCRIPT = join(import.meta.dirname, 'server.mjs')
 
@@ -163,7 +142,7 @@ export class Origin {
     process.kill('SIGCONT')
   }
 
-  /** @returns {Promise<Tally>} of the server that listens */
+  /** Of the server that listens. */
   tally() {
     return this.#listening.ask('tally')
   }
@@ -294,19 +273,6 @@ export class Restarts {
   }
 }
 
-/**
- * @typedef {object} SceneOptions
- * @property {string} scene
- * @property {number} [requests] by default as many as the scene has by itself
- * @property {number} [atATime] the same
- * @property {number} kills how often servers are restarted
- * @property {number} milliseconds that the scene goes on, where calls don't count
- * @property {number} [within] milliseconds in which a restart has to be got over; by default as the scene says
- * @property {number} seed
- * @property {number} timeLimit in milliseconds
- * @property {string} module
- */
-
 /** After so many milliseconds at its end, nothing of the calls may be left at a server. */
 const LEFT_OVER = 5_000
 /** Milliseconds of a wait that is over when what it waits for has come. */
@@ -338,7 +304,7 @@ export class Scene {
   #folder = null
 
   /**
-   * @param {'node' | 'wire'} engine @param {SceneOptions} options
+   * @param {'node' | 'wire'} engine @param {import('../../soak.mjs').Setting} options
    * @param {typeof import('../../../src/index.ts')} dodici
    */
   constructor(engine, options, dodici) {
@@ -390,7 +356,7 @@ export class Scene {
    * @param {number} [limit] milliseconds for one call
    */
   async play(script, loads, limit = 60_000) {
-    const stopGuard = guard(this.watch, this.options.timeLimit, () => this.report(), limit)
+    const stopGuard = guard(this.watch, () => this.report(), limit)
     let isOver = false
     const over = script().then(() => {
       isOver = true
@@ -433,7 +399,7 @@ export class Scene {
         throw error
       } finally {
         // An error that says nothing is a violation, and counts as the worst.
-        ledger.end(call, fate ?? 'maybe')
+        ledger.fates[call] = fate ?? 'maybe'
         restarts.settle(call)
       }
     })

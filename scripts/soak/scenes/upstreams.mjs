@@ -67,7 +67,7 @@ export async function playUpstreams(scene) {
   /** @param {(typeof pools)[number]} pool */
   async function work({ dispatcher, calls }) {
     const method = random.chance(READS) ? 'GET' : 'POST'
-    const call = scene.ledger.size
+    const call = scene.ledger.fates.length
     calls.add(call)
     const fate = await scene.small(dispatcher, urls[0], { begun: performance.now(), method })
     if (fate !== 'executed' && fate !== 'declined') {
@@ -139,7 +139,7 @@ function judgeExtra({ ledger, watch }, arrivals, title) {
     const counts = seen.has(call) ? extra : first
     counts[second] = (counts[second] ?? 0) + 1
     if (counts === extra) count++
-    if (counts === extra && !ledger.isSafe(call))
+    if (counts === extra && !ledger.safe.has(call))
       watch.violate(`call ${call}, a POST, has reached a server twice`)
     seen.add(call)
   }

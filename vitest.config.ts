@@ -71,6 +71,7 @@ const ONE_A_PROCESS =
 const FILES = readdirSync(new URL('test/', import.meta.url), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => `test/${name.replaceAll('\\', '/')}`)
+  .sort()
 /**
  * A test with the helpers of its own folder, which its imports name.
  *
@@ -107,16 +108,38 @@ const OURS = [
   'test/tools/fuzz/clients.test.ts',
 ]
 /** What engine `wire` needs of a line: sockets, and the streams of bodies. */
-const WIRE_SAMPLE = [
-  'test/api/{bodies,pipeline,request,stream,tunnel,upload}.test.ts',
-  'test/interop/{fetch-node,nghttpd}.test.ts',
-]
+const WIRE_SAMPLE = ['test/api/{bodies,pipeline,request,stream,tunnel,upload}.test.ts']
+const AROUND_WIRE_SAMPLE = ['test/interop/{fetch-node,nghttpd}.test.ts']
 
-/** Tests of the benchmarks and of the types: they need no particular line of Node, and `npm test` leaves them to `npm run test:all`. */
+/** What each line of Node has of its own, whatever else runs there: its fetch and its WebSocket, its streams, and its nghttp2. */
+const OF_A_LINE =
+  /^test\/(api\/(endings|matrix)\/|interop\/(fetch-(node|installed)|websocket-builtin|eventsource)\.|process\/(fallback-found|fetch-collected)\.|session\/(attacks|body-builtin-fetch)\.)/
+const SHARE = /^([1-9])\/([1-9])$/.exec(process.env.TEST_SHARE ?? '1/1')
+if (SHARE === null) throw new TypeError('TEST_SHARE is such as 1/3, or not set')
+const [turn, turns] = [Number(SHARE[1]), Number(SHARE[2])]
+/**
+ * With TEST_SHARE=1/3 the first third of the files runs, and what each line has of its own: three lines, side by side, run each file of the
+ * sample.
+ */
+const SHARED_OUT = FILES.filter((file) => !OF_A_LINE.test(file)).filter((_, at) => at % turns !== turn - 1)
+
+/**
+ * What is around the client: documents, what others wrote, whole processes, tools. They need servers and packages, start programs, and take as
+ * long as all else: `npm test` leaves them to `npm run test:all`.
+ */
+const AROUND = ['test/{docs,interop,process,tools}/**/*.test.ts']
+/** Tests of the benchmarks and of the types: they need no particular line of Node. */
 const BENCH = ['test/tools/bench/**/*.test.ts']
 const TYPES = ['test/api/types/**/*.test.ts']
 /** What `npm run site` has built, in Chromium: `npm run site:check`. */
 const SITE = ['test/docs/site/**/*.test.ts']
+
+/** What other projects run, other lines, or other runs. */
+const ELSEWHERE = [
+  ...[...BENCH, ...TYPES, ...SITE, ...SHARED_OUT],
+  ...(isLine ? [...ONCE, ...PLAYED] : []),
+  ...(isSample ? OURS : []),
+]
 
 /** Where it stands which engine a client has that names none. */
 const OPTIONS = fileURLToPath(new URL('src/options/options.ts', import.meta.url))
@@ -141,7 +164,7 @@ function withDefaultEngine(engine: 'wire'): Plugin {
 }
 
 /**
- * What runs on engine `wire` once more: all of the API, and what others wrote, servers and clients.
+ * What runs on engine `wire` once more: all of the API, and of what others wrote, servers and clients.
  *
  * The files of test/session that aren't here name each engine themselves, by `ENGINES`, or are about node:http2 alone. Those of
  * test/api/fetch that aren't ask no session, or one of HTTP/1.1. Most scenes of websocket-echo are HTTP/1.1, too: the streams that
@@ -150,11 +173,15 @@ function withDefaultEngine(engine: 'wire'): Plugin {
 const ON_WIRE = [
   'test/api/*.test.ts',
   'test/session/{fallback-races,http1-required,misdirected}.test.ts',
-  'test/interop/{nghttpd,retiring,rolling-restart,libraries,interceptors-*}.test.ts',
-  'test/interop/{websocket-ways,fetch-*}.test.ts',
   'test/api/fetch/abort-{races,signal,stages}.test.ts',
   'test/api/fetch/body-*.test.ts',
   'test/api/fetch/{redirect-uploads,request-dispatchers,request-streams,response-clone,settles}.test.ts',
+]
+
+/** The same, of what is around the client. */
+const AROUND_ON_WIRE = [
+  'test/interop/{nghttpd,retiring,rolling-restart,libraries,interceptors-*}.test.ts',
+  'test/interop/{websocket-ways,fetch-*}.test.ts',
 ]
 
 /** HTTP/1.1 alone, or choices between clients: there is no engine in what they test. */
@@ -202,24 +229,26 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [
-            ...BENCH,
-            ...TYPES,
-            ...SITE,
-            ...(isLine ? [...ONCE, ...PLAYED] : []),
-            ...PURE,
-            ...SHARED,
-            ...(isSample ? OURS : []),
-          ],
+          exclude: [...ELSEWHERE, ...AROUND, ...PURE, ...SHARED],
         },
       },
+      { extends: true, test: { name: 'around', include: AROUND, exclude: ELSEWHERE } },
       {
         extends: true,
         plugins: [withDefaultEngine('wire')],
         test: {
           name: 'wire',
           include: isLine ? WIRE_SAMPLE : ON_WIRE,
-          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ON_BOTH, ...SHARED],
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ON_BOTH, ...SHARED, ...SHARED_OUT],
+        },
+      },
+      {
+        extends: true,
+        plugins: [withDefaultEngine('wire')],
+        test: {
+          name: 'around-wire',
+          include: isLine ? AROUND_WIRE_SAMPLE : AROUND_ON_WIRE,
+          exclude: [...IN_CHILDREN, ...ON_BOTH, ...SHARED_OUT],
         },
       },
       {
@@ -228,7 +257,7 @@ export default defineConfig({
         test: {
           name: 'wire-pure',
           include: isLine ? WIRE_SAMPLE : ON_WIRE,
-          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ON_BOTH, ...ALONE],
+          exclude: [...IN_CHILDREN, ...ABOVE_ENGINES, ...ON_BOTH, ...ALONE, ...SHARED_OUT],
           isolate: false,
         },
       },
@@ -237,7 +266,7 @@ export default defineConfig({
         test: {
           name: 'pure',
           include: [...PURE, ...SHARED],
-          exclude: [...(isLine ? [...ONCE, ...PLAYED] : []), ...(isSample ? OURS : [])],
+          exclude: ELSEWHERE,
           isolate: false,
         },
       },

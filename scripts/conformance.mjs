@@ -222,7 +222,10 @@ function run(known) {
     newest =
       wanted.length === 0
         ? []
-        : [...play(binary, ['pure', 'node'], wanted), ...play(binary, ['wire', 'wire-pure'], wanted)]
+        : [
+            ...play(binary, ['pure', 'node', 'around'], wanted),
+            ...play(binary, ['wire', 'wire-pure', 'around-wire'], wanted),
+          ]
     for (const file of all) {
       const own = newest.filter((one) => one.file === file)
       const count = wanted.includes(file) ? toCount(own) : known?.files[file]?.[line]

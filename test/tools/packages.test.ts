@@ -39,7 +39,6 @@ describe('a folder with a package.json apart', () => {
   })
 
   it.each([
-    'bench',
     'docs/site',
     'test/interop/aws',
     'test/interop/grpc-clients',

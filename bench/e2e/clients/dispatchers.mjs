@@ -6,7 +6,7 @@
 import { pathToFileURL } from 'node:url'
 import { openUndiciShape, versionOf } from './shapes.mjs'
 
-/** The build: bench/ is a package of its own, which has no `dodici`. */
+/** The build, by its URL: its types are not there before it is. */
 const DODICI = new URL('../../../dist/index.js', import.meta.url).href
 
 /** @type {Adapter} */

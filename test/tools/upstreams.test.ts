@@ -1,16 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { findTable } from '../../../../scripts/upstreams/page.ts'
-import type { Scene } from '../../../../scripts/upstreams/scenes.ts'
-import { HEDGING_SCENES, SCENES } from '../../../../scripts/upstreams/scenes.ts'
-import type { Comparison, Outcome } from '../../../../scripts/upstreams/simulation.ts'
-import {
-  compare,
-  compareHedging,
-  toTable as toMarkdownTable,
-} from '../../../../scripts/upstreams/simulation.ts'
+import { findTable } from '../../scripts/upstreams/page.ts'
+import type { Scene } from '../../scripts/upstreams/scenes.ts'
+import { HEDGING_SCENES, SCENES } from '../../scripts/upstreams/scenes.ts'
+import type { Comparison, Outcome } from '../../scripts/upstreams/simulation.ts'
+import { compare, compareHedging, toTable as toMarkdownTable } from '../../scripts/upstreams/simulation.ts'
 
-const page = readFileSync(new URL('../../../../docs/upstreams.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/upstreams.md', import.meta.url), 'utf8')
 
 /**
  * Compares each scene once: with the first test that asks for it, so that none takes the time of all.

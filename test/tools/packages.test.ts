@@ -39,6 +39,7 @@ describe('a folder with a package.json apart', () => {
   })
 
   it.each([
+    'bench',
     'docs/site',
     'test/interop/aws',
     'test/interop/grpc-clients',

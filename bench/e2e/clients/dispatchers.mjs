@@ -6,7 +6,7 @@
 import { pathToFileURL } from 'node:url'
 import { openUndiciShape, versionOf } from './shapes.mjs'
 
-/** The build, by its URL: its types are not there before it is. */
+/** The build: bench/ is a package of its own, which has no `dodici`. */
 const DODICI = new URL('../../../dist/index.js', import.meta.url).href
 
 /** @type {Adapter} */

@@ -104,6 +104,11 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     it.#scheduler.limitRepeats(permit)
   }
 
+  /** Whether it has a connection whose peer has spoken HTTP/2: one that is only open may lead nowhere. @internal */
+  static isConnected(it: OriginDispatcher): boolean {
+    return it.#scheduler.isConnected
+  }
+
   /**
    * Reports each GOAWAY from a peer to a dispatcher that wraps this one. @param onGoaway called for each of them
    * @internal

@@ -48,6 +48,8 @@ export interface CallOwner {
   readonly settings: CallSettings
   readonly target: string
   readonly isReady: boolean
+  /** Whether the last attempt to connect has failed. */
+  readonly isUnreachable: boolean
   /**
    * The call starts.
    *
@@ -69,7 +71,7 @@ const NO_COMPRESS = 2
  *
  * - `start`: for its metadata
  * - `credentials`: for what they add to the metadata
- * - `ready`: for a connection, because of `waitForReady`
+ * - `ready`: for a connection, because of `waitForReady`, or of `round_robin`
  * - `tick`: for the tick after `start()`, or for all its messages
  * - `none`: it was dispatched, or ended before that
  */
@@ -98,7 +100,8 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   /** Null until `start()`. */
   #listener: CallListener | null = null
   #metadata: string[] = []
-  #isWaitingForReady = false
+  /** Whether it waits for a connection through failures, too. */
+  isWaitingForReady = false
   readonly #outgoing: OutgoingMessages
   readonly #incoming: IncomingMessages
   /** Null until the call was dispatched. */
@@ -188,7 +191,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
       return
     }
     this.#metadata = toMetadataFields(metadata, this.#hasDeadline)
-    this.#isWaitingForReady = metadata.getOptions().waitForReady === true
+    this.isWaitingForReady = metadata.getOptions().waitForReady === true
     const credentials = this.#settings.toCredentials(this.#credentials)
     if (credentials === null) {
       this.#prepare()
@@ -229,6 +232,18 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     if (this.#wait === 'ready') this.#awaitTick()
   }
 
+  /** No address can be reached. If there are any, the call meets their failure itself. */
+  onUnreachable(): void {
+    if (this.#wait !== 'ready') return
+    const { unresolved } = this.#settings.connections
+    if (unresolved === null) {
+      this.#awaitTick()
+      return
+    }
+    const details = `Name resolution failed for target ${this.#owner.target}: ${unresolved.message}`
+    this.#end({ code: Status.UNAVAILABLE, details })
+  }
+
   onChannelClosed(): void {
     if (!this.hasBegun) this.cancelWithStatus(Status.UNAVAILABLE, 'Channel closed before call started')
   }
@@ -239,7 +254,7 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
     const waited: Readonly<Record<Wait, string>> = {
       start: 'not started',
       credentials: 'waiting for credentials',
-      ready: 'wait_for_ready',
+      ready: this.isWaitingForReady ? 'wait_for_ready' : 'waiting for a connection',
       tick: 'waiting for messages',
       none: this.hasBegun ? `remote_addr=${this.getPeer()}` : 'waiting for a connection',
     }
@@ -269,12 +284,18 @@ export class GrpcCall implements DispatchHandler, IncomingOwner, OutgoingOwner {
   }
 
   #prepare(): void {
-    if (this.#isWaitingForReady && !this.#owner.isReady) {
+    if (!this.#owner.isReady && this.#mustWait) {
       this.#wait = 'ready'
       this.#owner.awaitReady(this)
     } else {
       this.#awaitTick()
     }
+  }
+
+  /** Whether a call that finds no connection waits. */
+  get #mustWait(): boolean {
+    if (this.isWaitingForReady) return true
+    return this.#settings.connections.isChosenByCalls && !this.#owner.isUnreachable
   }
 
   #awaitTick(): void {

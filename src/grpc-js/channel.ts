@@ -65,6 +65,7 @@ export class GrpcChannel implements CallOwner, PoolUser {
       () => shared.connections.connectAhead(),
       () => this.#waiting.size > 0,
       () => this.#onReady(),
+      () => this.#onUnreachable(),
     )
     shared.acquire(this)
   }
@@ -75,6 +76,10 @@ export class GrpcChannel implements CallOwner, PoolUser {
 
   get isReady(): boolean {
     return this.#connectivity.state === State.READY
+  }
+
+  get isUnreachable(): boolean {
+    return this.#connectivity.state === State.TRANSIENT_FAILURE
   }
 
   close(): void {
@@ -152,6 +157,15 @@ export class GrpcChannel implements CallOwner, PoolUser {
   onEnded(call: GrpcCall): void {
     this.#calls.delete(call)
     if (this.#waiting.delete(call)) this.#connectivity.updateRef()
+  }
+
+  /** Calls without `waitForReady` end with the failure that they meet. */
+  #onUnreachable(): void {
+    for (const call of [...this.#waiting]) {
+      if (call.isWaitingForReady) continue
+      this.#waiting.delete(call)
+      call.onUnreachable()
+    }
   }
 
   #onReady(): void {

@@ -12,6 +12,10 @@ export interface Connections {
   /** The `:authority` of a call that sets no other one; null: each call has to set it. */
   readonly authority: string | null
   readonly isConnected: boolean
+  /** Whether calls wait for a connection before they choose one. */
+  readonly isChosenByCalls: boolean
+  /** Why no address is known; null if one is, or if the first answer hasn't arrived. */
+  readonly unresolved: Error | null
   dispatch(options: DispatchOptions, handler: DispatchHandler): unknown
   /** Settles once there is a connection. */
   connectAhead(): Promise<unknown>
@@ -23,6 +27,8 @@ export interface Connections {
 
 /** Connections to the first address that can be reached: gRPC's `pick_first`. */
 export class PooledConnections implements Connections {
+  readonly isChosenByCalls = false
+  readonly unresolved = null
   readonly authority: string
   readonly #pool: Pool
 

@@ -29,7 +29,8 @@ interface Watcher {
 const LATE = 'Deadline passed without connectivity state change'
 const INITIAL_BACKOFF = 1_000
 const MAX_BACKOFF = 120_000
-const GROWTH = 1.6
+/** By which factor a back-off grows. */
+export const GROWTH = 1.6
 /** The fraction of a delay by which it varies, in both directions, so that clients don't dial at the same time. */
 const JITTER = 0.2
 
@@ -50,6 +51,7 @@ export class Connectivity {
   readonly #connect: () => Promise<unknown>
   readonly #isWanted: () => boolean
   readonly #onReady: () => void
+  readonly #onUnreachable: () => void
   readonly #initialBackoff: number
   readonly #maxBackoff: number
   #state: StateValue = State.IDLE
@@ -62,16 +64,19 @@ export class Connectivity {
    * @param connect settles once there is a connection
    * @param isWanted whether calls wait for one
    * @param onReady called when there is a connection
+   * @param onUnreachable called when an attempt to connect has failed
    */
   constructor(
     options: ChannelOptions,
     connect: () => Promise<unknown>,
     isWanted: () => boolean,
     onReady: () => void,
+    onUnreachable: () => void,
   ) {
     this.#connect = connect
     this.#isWanted = isWanted
     this.#onReady = onReady
+    this.#onUnreachable = onUnreachable
     const { initialBackoff, maxBackoff } = toBackoff(options)
     this.#initialBackoff = initialBackoff
     this.#maxBackoff = maxBackoff
@@ -142,8 +147,9 @@ export class Connectivity {
     const delay = this.#backoff * (1 + JITTER * (2 * Math.random() - 1))
     this.#backoff = Math.min(this.#backoff * GROWTH, this.#maxBackoff)
     this.#timer = setTimeout(() => this.#onBackoffOver(), delay)
-    this.updateRef()
     this.#move(State.TRANSIENT_FAILURE)
+    this.#onUnreachable()
+    this.updateRef()
   }
 
   #onBackoffOver(): void {

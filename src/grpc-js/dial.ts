@@ -22,6 +22,14 @@ const CONNECT_TIMEOUT = 20_000
 /** After how many milliseconds without a connection the next address is tried, too. As in grpc-js. */
 const ATTEMPT_DELAY = 250
 
+/**
+ * For how many milliseconds an address is tried last after a connection to it brought nothing. gRPC's longest back-off.
+ */
+const MUTE_AGE = 120_000
+
+/** After how many milliseconds without a byte from the server its address counts as mute. */
+const MUTE_AFTER = 100
+
 const LATE = `No connection within ${CONNECT_TIMEOUT} ms`
 
 /** Connects to one address, unless the signal ends the attempt. */
@@ -33,9 +41,51 @@ export function toConnector(
   proxy: HttpProxy | null,
   secure: SecureConnector,
 ): Connector {
+  const mute = new MuteAddresses(addresses)
   return async ({ signal }) => {
     await secure.waitForReady()
-    return AddressRace.run(addresses, (address, ended) => dial(address, proxy, secure, ended), signal)
+    const dialled = new Map<Socket, Address>()
+    const dialAddress: DialAddress = async (address, ended) => {
+      const socket = await dial(address, proxy, secure, ended)
+      dialled.set(socket, address)
+      return socket
+    }
+    const socket = await AddressRace.run(mute.sort(performance.now()), dialAddress, signal)
+    const address = dialled.get(socket)
+    if (address !== undefined && addresses.length > 1) mute.watch(address, socket)
+    return socket
+  }
+}
+
+/**
+ * Addresses that accept connections and send nothing. Only a session finds that out, when its SETTINGS are late: then
+ * the next connection must not go to the same address.
+ */
+class MuteAddresses {
+  readonly #addresses: readonly Address[]
+  /** By address: until when it is tried last, in milliseconds of `performance.now()`. */
+  readonly #until = new Map<Address, number>()
+
+  constructor(addresses: readonly Address[]) {
+    this.#addresses = addresses
+  }
+
+  /** All addresses in their order, but those that are mute come last. */
+  sort(now: number): readonly Address[] {
+    if (this.#until.size === 0) return this.#addresses
+    const isMute = (address: Address): boolean => now < (this.#until.get(address) ?? 0)
+    const mute = this.#addresses.filter(isMute)
+    return [...this.#addresses.filter((address) => !isMute(address)), ...mute]
+  }
+
+  /** The connection is in use from now on. With TLS, the handshake has brought bytes. */
+  watch(address: Address, socket: Socket): void {
+    const startedAt = performance.now()
+    socket.once('close', () => {
+      const now = performance.now()
+      if (socket.bytesRead > 0) this.#until.delete(address)
+      else if (now - startedAt >= MUTE_AFTER) this.#until.set(address, now + MUTE_AGE)
+    })
   }
 }
 

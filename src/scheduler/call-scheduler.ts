@@ -134,6 +134,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#fallback.mayHaveConnections
   }
 
+  /** Whether a session whose peer has sent SETTINGS can take calls, now or soon. */
+  get isConnected(): boolean {
+    return this.#sessions.isConnected
+  }
+
   get progress(): number {
     return this.#progress
   }

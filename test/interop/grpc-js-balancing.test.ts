@@ -6,6 +6,8 @@
 import { once } from 'node:events'
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import { createSecureServer, createServer } from 'node:http2'
+import type { Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listenOnFree } from '../support/servers/free-port.ts'
@@ -90,6 +92,21 @@ class Target {
   }
 }
 
+/** An address that accepts connections, and says nothing. */
+async function startSilent(): Promise<{ readonly address: string }> {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    socket.resume()
+  })
+  const port = await listenOnFree(server)
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { address: `127.0.0.1:${port}` }
+}
+
 function toConfig(policy: 'pick_first' | 'round_robin'): grpc.ChannelOptions {
   return {
     'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ [policy]: {} }] }),
@@ -135,6 +152,13 @@ describe.each(TRANSPORTS)('round_robin › $name', (transport) => {
     expect(await ask(client, 20)).toEqual(all(20))
     for (const { calls } of targets) expect(calls).toBeGreaterThan(0)
   })
+
+  it('gives an address that accepts connections and is silent no calls', async () => {
+    const targets = [await startSilent(), await Target.start(), await startSilent(), await Target.start()]
+    const client = toClient(toTarget(...targets))
+    expect(await Promise.all([ask(client, 10), ask(client, 10)])).toEqual([all(10), all(10)])
+    for (const target of targets) if (target instanceof Target) expect(target.calls).toBeGreaterThan(0)
+  }, 5_000)
 
   it('does without a server that dies, and goes back to it', async () => {
     const [first, second] = [await Target.start(), await Target.start()]
@@ -209,6 +233,16 @@ describe.each(TRANSPORTS)('pick_first › $name', (transport) => {
     expect(await ask(client, 5)).toEqual(all(5))
     expect(first.calls).toBe(5)
   })
+
+  it('goes on from an address that accepts connections and is silent', async () => {
+    const second = await Target.start()
+    // Only Dodici has to wait for this time: grpc-js knows of no connection until SETTINGS have arrived.
+    const factory = transport.toFactory({ pool: { connectTimeout: 300 } })
+    const target = toTarget(await startSilent(), second)
+    const client = new TestClient(transport, target, undefined, toConfig('pick_first'), factory)
+    await expect.poll(() => ask(client, 1)).toEqual(all(1))
+    expect(await ask(client, 5)).toEqual(all(5))
+  }, 5_000)
 })
 
 describe.each(OURS)('round_robin, only of Dodici › $name', (transport) => {

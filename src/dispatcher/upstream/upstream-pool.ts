@@ -92,6 +92,8 @@ export class UpstreamPool extends LivingDispatcher {
   /** The times at which calls are late: most are short, and few times are reached. */
   readonly #hedges = new Deadlines(systemClock).listFor(1)
   readonly #permit: RepeatPermit = { mayRepeat: () => this.#mayRepeat() }
+  /** Whether upstreams get calls only while they are connected, as long as one is. */
+  #prefersConnected = false
   /** Calls that haven't ended. */
   #unsettled = 0
   /** Resolves when no calls are left; null until `close()` waits for that. */
@@ -141,6 +143,16 @@ export class UpstreamPool extends LivingDispatcher {
     }
     this.#addFirst(given.upstreams)
     this.#discoveries.start()
+  }
+
+  /**
+   * Gives calls only to upstreams that are connected, as long as one is. The caller has to connect the others.
+   *
+   * @internal
+   */
+  static preferConnected(it: UpstreamPool): void {
+    it.#prefersConnected = true
+    for (const upstream of it.#upstreams.all) it.#requireConnection(upstream)
   }
 
   protected override get isOriginless(): boolean {
@@ -405,11 +417,16 @@ export class UpstreamPool extends LivingDispatcher {
       forwardEvents(dispatcher, this)
       if (!this.#discoveries.areNone) this.#watch(upstream)
     }
+    if (this.#prefersConnected) this.#requireConnection(upstream)
     this.#made.set(upstream, resolved)
     this.#upstreams.add(upstream)
     // While it is closing, calls may still wait for an upstream; checks have ended.
     if (!this.closed) this.#checks?.add(upstream)
     return true
+  }
+
+  #requireConnection(upstream: Upstream): void {
+    if (upstream.dispatcher instanceof OriginDispatcher) upstream.connects = upstream.dispatcher
   }
 
   /** Notices when addresses may have changed: one of the upstream's servers is gone, or about to go. */

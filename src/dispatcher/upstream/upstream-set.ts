@@ -142,7 +142,7 @@ export class UpstreamSet {
 
   /**
    * The upstream for a request: one whose ejection is over, if the request may probe it; otherwise one that is neither
-   * ejected nor overloaded; otherwise, as a last resort, any.
+   * ejected nor overloaded, and connected if it has to be; otherwise, as a last resort, any.
    *
    * @param tried upstreams that have already got the request; null: none
    * @returns null if there is no other upstream
@@ -205,6 +205,7 @@ export class UpstreamSet {
   #mayProbe(upstream: Upstream, options: DispatchOptions, now: number): boolean {
     const { ejection } = upstream
     if (!this.#rules.mayProbe || upstream.isOverloaded(now) || !ejection.isDue(now)) return false
+    if (upstream.isUnconnected) return false
     return ejection.isOverdue(now) || (isSafeToRepeat(options) && isReplayableBody(options.body))
   }
 

@@ -9,6 +9,7 @@ import type { DispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import type { ClientStats, PoolStats } from '../../../types/stats.ts'
 import type { UpstreamStats } from '../../../types/upstream.ts'
+import { OriginDispatcher } from '../origin-dispatcher.ts'
 import type { Candidate } from './choice.ts'
 import type { CallResult, EjectionRules } from './ejection.ts'
 import { Ejection } from './ejection.ts'
@@ -58,6 +59,8 @@ export class Upstream implements Candidate {
   readonly #latency: LatencyAverage
   readonly #successRate: SuccessRate
   turn = 0
+  /** Its dispatcher, if it gets calls only while that is connected; null: it connects when it gets one. */
+  connects: OriginDispatcher | null = null
   /** Whether old open responses count as load, because they are what the service is for. */
   countsStreams = false
   /** How many calls it was given so far. */
@@ -214,7 +217,12 @@ export class Upstream implements Candidate {
   }
 
   isLeftOut(now: number): boolean {
-    return now < this.#overloadedUntil || !this.ejection.isHealthy
+    return now < this.#overloadedUntil || !this.ejection.isHealthy || this.isUnconnected
+  }
+
+  /** Whether it has to be connected before it gets calls, and isn't. */
+  get isUnconnected(): boolean {
+    return this.connects !== null && !OriginDispatcher.isConnected(this.connects)
   }
 
   latency(now: number): number | null {

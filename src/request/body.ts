@@ -93,9 +93,11 @@ export function isReadableStream(body: object): body is ReadableStreamLike {
   return 'getReader' in body && typeof body.getReader === 'function' && 'locked' in body
 }
 
-function toReadableBody(body: Readable): StreamBody {
+function toReadableBody(body: Readable): SendableBody {
   if (Readable.isDisturbed(body))
     throw invalidKind('body', body, "a Readable that hasn't been read from or destroyed")
+  // It has ended without data, as the request that a server has received for a GET: it emits no second `end`.
+  if (body.readableEnded) return NO_BODY
   return new OneReadable(body)
 }
 

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { Readable } from 'node:stream'
-import { Duplex } from 'node:stream'
+import { Duplex, Readable } from 'node:stream'
 import type { BlobLike } from '../../types/body.ts'
 import { throwUncaught } from '../core/original-timers.ts'
 import { invalidKind } from '../core/validate.ts'
@@ -168,7 +167,8 @@ export class OneReadable extends WatchedBody {
     if (this.#readable.readableDidRead) {
       throw invalidKind('body', this.#readable, 'a Readable without another reader')
     }
-    return this.#readable
+    // It has ended without data while the call waited, and emits no second `end`.
+    return this.#readable.readableEnded ? this.adopt(Readable.from([])) : this.#readable
   }
 
   protected override stopStream(stream: Readable): void {

@@ -1,4 +1,5 @@
 import { Blob, File } from 'node:buffer'
+import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
@@ -225,6 +226,29 @@ describe('a body that is a FormData', () => {
       ({ headers }) => headers['content-type'],
     )
     expect(new Set(types).size).toBe(2)
+  })
+})
+
+describe('a stream that has ended without data', () => {
+  it.each([
+    { what: 'and is closed', autoDestroy: true },
+    { what: 'and stays open', autoDestroy: false },
+  ])('$what is an empty body', async ({ autoDestroy }) => {
+    const { send } = await start()
+    for (const method of ['POST', 'GET']) {
+      const body = new PassThrough({ autoDestroy })
+      body.resume().end()
+      await once(body, 'end')
+      expect((await send(body, undefined, method)).bytes).toHaveLength(0)
+    }
+  })
+
+  it('while its call waited for a connection is an empty body', async () => {
+    const { send } = await start()
+    const body = new PassThrough()
+    const sent = send(body)
+    body.resume().end()
+    expect((await sent).bytes).toHaveLength(0)
   })
 })
 

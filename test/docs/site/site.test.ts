@@ -11,6 +11,7 @@ import {
   startChromium,
   takeComplaints,
 } from '../../support/clients/chromium.ts'
+import { isFull } from '../../support/clocks/sample.ts'
 import type { Page, Site } from './built.ts'
 import { findBroken, lacksSite, readPages, readSearchIndex, serveSite } from './built.ts'
 
@@ -106,7 +107,10 @@ describe.skipIf(isLacking)('the site', () => {
 
     const inspect = (): Promise<string[]> => evaluate<string[]>(`(() => {${inspection}\nreturn inspect()})()`)
 
-    /** What is wrong with a page: as wide as on a desktop and on a telephone, in the light and in the dark. */
+    /**
+     * What is wrong with a page: as wide as on a desktop and on a telephone, in the light and in the dark. Each scheme at each width is for the night:
+     * colours don't depend on the width, and widths not on the colours.
+     */
     async function look(path: string): Promise<string[]> {
       const faults: string[] = []
       await prefer(browser, 'light')
@@ -117,7 +121,7 @@ describe.skipIf(isLacking)('the site', () => {
         await expect
           .poll(() => evaluate(`document.documentElement.classList.contains('dark')`))
           .toBe(scheme === 'dark')
-        for (const width of [1280, 390, 360]) {
+        for (const width of isFull ? [1280, 390, 360] : scheme === 'light' ? [1280, 360] : [390]) {
           await resize(browser, width)
           faults.push(...(await inspect()).map((fault) => `${path}, ${scheme}, ${width}: ${fault}`))
         }

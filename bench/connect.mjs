@@ -10,6 +10,7 @@ import { linesOf } from '../scripts/processes.mjs'
 import { start } from './e2e/children.mjs'
 import { table } from './e2e/print.mjs'
 import { median, pairedRatio, toRatioText } from './e2e/statistics.mjs'
+import { cpuOf, inTurns } from './turns.mjs'
 
 // By its URL: the types of a build aren't there before it is.
 /** @type {{ createTransport(options: object): import('@connectrpc/connect').Transport }} */
@@ -99,18 +100,6 @@ const SCENES = {
   },
 }
 
-/** @param {Calls} client @param {(client: Calls) => Promise<void>} call @param {number} calls @returns CPU time of each call in µs */
-async function measure(client, call, calls) {
-  let left = calls
-  const run = async () => {
-    while (left-- > 0) await call(client)
-  }
-  const before = process.cpuUsage()
-  await Promise.all(Array.from({ length: RUNNING }, run))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / calls
-}
-
 await runMain(async () => {
   const options = readOptions(help)
   const rounds = options.count('rounds', 9)
@@ -124,18 +113,12 @@ await runMain(async () => {
   const rows = []
   for (const [scene, { share, call }] of Object.entries(SCENES)) {
     const size = Math.max(RUNNING, Math.round(calls * share))
-    /** @type {Record<string, number[]>} */
-    const figures = Object.fromEntries(names.map((name) => [name, []]))
-    for (const client of Object.values(clients)) await measure(client, call, size)
-    for (let round = 0; round < rounds; round++) {
-      for (const [name, client] of Object.entries(clients))
-        figures[name]?.push(await measure(client, call, size))
-    }
-    const base = figures[BASE] ?? []
-    for (const name of names) {
-      const own = figures[name] ?? []
-      rows.push([scene, name, median(own).toFixed(1), toRatioText(pairedRatio(own, base))])
-    }
+    const figures = await inTurns(Object.values(clients), { warmup: 1, rounds }, (client) =>
+      cpuOf(() => call(client), size, RUNNING),
+    )
+    const base = figures[names.indexOf(BASE)]
+    for (const [index, own] of figures.entries())
+      rows.push([scene, names[index], median(own).toFixed(1), toRatioText(pairedRatio(own, base))])
   }
   await close()
   server.kill()

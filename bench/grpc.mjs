@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import * as grpc from '@grpc/grpc-js'
+import { cpuOf, inTurns } from './turns.mjs'
 
 // By its URL: the types of a build aren't there before it is.
 /** @type {{ channelFactory(options: object): import('@grpc/grpc-js').ClientOptions['channelFactoryOverride'] }} */
@@ -84,28 +85,14 @@ const PLAYS = [
   ['to and fro', dialogue, 60, 5],
 ]
 
-/** @param {grpc.Client} client @param {(typeof PLAYS)[number]} play @returns µs of CPU time a call */
-async function measure(client, [, play, calls, atOnce]) {
-  const before = process.cpuUsage()
-  let left = calls
-  const lane = async () => {
-    while (left-- > 0) await play(client)
-  }
-  await Promise.all(Array.from({ length: atOnce }, lane))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / calls
-}
-
 /** @type {Record<string, Record<string, number>>} */
 const table = {}
-for (let round = 0; round < rounds; round++) {
-  for (const play of PLAYS) {
-    /** @type {Record<string, number>} */
-    const best = table[play[0]] ?? {}
-    table[play[0]] = best
-    for (const [name, client] of Object.entries(CLIENTS))
-      best[name] = Math.min(best[name] ?? Number.POSITIVE_INFINITY, Math.round(await measure(client, play)))
-  }
+for (const [name, play, calls, atOnce] of PLAYS) {
+  const figures = await inTurns(Object.values(CLIENTS), { warmup: 0, rounds }, (client) =>
+    cpuOf(() => play(client), calls, atOnce),
+  )
+  const lowest = figures.map((own) => Math.round(Math.min(...own)))
+  table[name] = Object.fromEntries(Object.keys(CLIENTS).map((client, index) => [client, lowest[index]]))
 }
 for (const row of Object.values(table)) {
   const own = row['grpc-js'] ?? Number.NaN

@@ -5,6 +5,7 @@ import { table } from './e2e/print.mjs'
 import { scenarioNamed } from './e2e/scenarios.mjs'
 import { defaultServer, startServer } from './e2e/servers.mjs'
 import { median } from './e2e/statistics.mjs'
+import { cpuOf, inTurns } from './turns.mjs'
 
 const help = `Measures the CPU time of request() with an UpstreamPool of one upstream, and with a Pool. Both are in one process, and take
 turns, so that what else the machine does meets both. Needs the build. Fails if an engine's median ratio is above --most.
@@ -18,22 +19,11 @@ turns, so that what else the machine does meets both. Needs the build. Fails if 
   --most RATIO   (default: 1.15)
 `
 
-/** @typedef {import('../types/index.ts').Dispatcher} Dispatcher */
-
-/** @param {Dispatcher} dispatcher @param {string} path @param {number} count @param {number} inFlight @returns CPU µs a request */
-async function play(dispatcher, path, count, inFlight) {
-  let left = count
-  async function work() {
-    while (left-- > 0) {
-      const { statusCode, body } = await dispatcher.request({ path, method: 'GET' })
-      await body.text()
-      if (statusCode !== 200) throw new Error(`The server says ${statusCode}`)
-    }
-  }
-  const before = process.cpuUsage()
-  await Promise.all(Array.from({ length: inFlight }, work))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / count
+/** @param {import('../types/index.ts').Dispatcher} dispatcher @param {string} path */
+async function ask(dispatcher, path) {
+  const { statusCode, body } = await dispatcher.request({ path, method: 'GET' })
+  await body.text()
+  if (statusCode !== 200) throw new Error(`The server says ${statusCode}`)
 }
 
 await runMain(async () => {
@@ -54,19 +44,12 @@ await runMain(async () => {
   try {
     for (const engine of engines) {
       const common = { engine, connect: { ca } }
-      /** @type {{ dispatcher: Dispatcher, turns: number[] }[]} */
-      const sides = [new Pool(origin, common), new UpstreamPool([origin], common)].map((dispatcher) => {
-        return { dispatcher, turns: [] }
-      })
-      // The first four turns are the warm-up.
-      for (let turn = -4; turn < rounds; turn++) {
-        for (const { dispatcher, turns } of turn % 2 === 0 ? sides : [...sides].reverse()) {
-          const micros = await play(dispatcher, server.path, requests, inFlight)
-          if (turn >= 0) turns.push(micros)
-        }
-      }
-      await Promise.all(sides.map(({ dispatcher }) => dispatcher.close()))
-      const [pool, upstreams] = sides.map(({ turns }) => turns)
+      /** @type {import('../types/index.ts').Dispatcher[]} */
+      const both = [new Pool(origin, common), new UpstreamPool([origin], common)]
+      const [pool, upstreams] = await inTurns(both, { warmup: 4, rounds }, (dispatcher) =>
+        cpuOf(() => ask(dispatcher, server.path), requests, inFlight),
+      )
+      await Promise.all(both.map((dispatcher) => dispatcher.close()))
       const ratio = median(upstreams.map((micros, turn) => micros / pool[turn]))
       isDear ||= ratio > most
       rows.push([engine, median(pool).toFixed(1), median(upstreams).toFixed(1), ratio.toFixed(3)])

@@ -158,8 +158,8 @@ function toEntry(plan, { scenario, warmup, requests }) {
   }
 }
 
-/** @param {Entry} entry @param {Scenario} scenario @param {Server} server @returns {Job} */
-function toJob({ client, api, entry, warmup, requests }, scenario, { origins, caFile, path, file }) {
+/** What a process needs to know to open one client, and to send its requests. @param {Entry} entry @param {Scenario} scenario @param {Server} server */
+export function toJob({ client, api, entry, warmup, requests }, scenario, { origins, caFile, path, file }) {
   const { method, bodyBytes, responseBytes, pattern, inFlight, connections } = scenario
   const { varies = false, isStreamed = false } = scenario
   return {
@@ -167,7 +167,7 @@ function toJob({ client, api, entry, warmup, requests }, scenario, { origins, ca
     ...{ method, bodyBytes, responseBytes, pattern, inFlight, varies, isStreamed },
     // Where tunnels shall lead to: a name that no server looks at.
     authority: 'example.com:443',
-    // A connection of HTTP/1.1 has one request in flight.
+    // To each origin; null: as many as the client likes. A connection of HTTP/1.1 has one request in flight.
     connections: clientNamed(client).http1 ? null : connections,
     maxStreams,
   }

@@ -3,20 +3,14 @@
  * each line of its input says, with a line for each, and at `end` writes one line of JSON. Started by measure.mjs, with
  * the job as its only argument.
  */
-import { performance } from 'node:perf_hooks'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { HeapMeter, openJob } from './job.mjs'
+import { clientNamed } from './clients/index.mjs'
+import { HeapMeter } from './heap-meter.mjs'
 import { Load, percentile } from './load.mjs'
 
 /**
- * @typedef {import('./job.mjs').ClientJob & Timed} Job
- *
- * @typedef {object} Timed
- * @property {string} file a file of `responseBytes` bytes, which is what a POST sends
- * @property {'steady' | 'rounds'} pattern
- * @property {boolean} varies each request has a path of its own
- * @property {number} warmup
- * @property {number} requests
+ * @typedef {ReturnType<typeof import('./measure.mjs').toJob>} Job
  *
  * @typedef {object} Measurement figures are for each request; null: the client can't tell
  * @property {string} version of the client
@@ -32,8 +26,28 @@ import { Load, percentile } from './load.mjs'
 /** @type {Job} */
 const job = JSON.parse(process.argv[2] ?? '{}')
 
-const { inFlight, pattern, responseBytes, varies } = job
-const { client, start, targets } = await openJob(job)
+const { api, inFlight, origins, path, pattern, responseBytes, varies } = job
+const { client, start } = await open()
+const body = job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a')
+/** One for each origin. @type {import('./clients/index.mjs').Target[]} */
+const targets = origins.map((origin) => ({
+  // A client that was opened for one origin is told it once.
+  origin: origins.length === 1 ? undefined : origin,
+  ...{ path, url: `${origin}${path}`, method: job.method, body, authority: job.authority },
+  isStreamed: job.isStreamed && body !== null,
+}))
+
+async function open() {
+  const { engine, label, load } = clientNamed(job.client)
+  if (load === undefined) throw new Error(`${label} is another program`)
+  const { entry, maxStreams } = job
+  const ca = job.caFile === null ? undefined : readFileSync(job.caFile, 'utf8')
+  const connections = job.connections ?? 1
+  const client = await (await load()).open(origins, { connections, maxStreams, ca, engine, api, entry })
+  const start = client.apis[api]
+  if (start === undefined) throw new Error(`${label} has no API ${api}`)
+  return { client, start }
+}
 
 /** @param {import('./clients/index.mjs').Start} start */
 const toLoad = (start, size = inFlight) =>
@@ -48,7 +62,7 @@ const toLoad = (start, size = inFlight) =>
  */
 async function checkConnections(expected) {
   // Two to each origin: the connection of the first response has still one to wait for.
-  const size = Math.max(inFlight, 2 * job.origins.length)
+  const size = Math.max(inFlight, 2 * origins.length)
   // To look each time would take minutes where there are thousands.
   const step = Math.ceil(size / 20)
   let sockets = 0
@@ -89,7 +103,7 @@ const latencies = []
 /** @param {number} count */
 async function takeTurn(count) {
   // Others had their turns: caches are cold, and a client may have let go of its connection.
-  const untimed = Math.max(job.origins.length, Math.min(inFlight, 200))
+  const untimed = Math.max(origins.length, Math.min(inFlight, 200))
   await timed.run(untimed)
   const before = performance.now()
   latencies.push(await timed.run(count))
@@ -113,7 +127,7 @@ const cpu = process.cpuUsage(cpuBefore)
 const { bytes, gcMicros } = heap.stop()
 const residentBytes = process.memoryUsage.rss()
 
-if (job.connections !== null) await checkConnections(job.connections * job.origins.length)
+if (job.connections !== null) await checkConnections(job.connections * origins.length)
 await client.close()
 
 const all = Float64Array.from(latencies.flatMap((turn) => [...turn]))

@@ -23,7 +23,7 @@ interface HeapMeterModule {
 }
 
 const { Load, percentile } = await loadModule<LoadModule>('bench/e2e/load.mjs')
-const { HeapMeter } = await loadModule<HeapMeterModule>('bench/e2e/job.mjs')
+const { HeapMeter } = await loadModule<HeapMeterModule>('bench/e2e/heap-meter.mjs')
 
 /** A client that responds to the oldest request whenever it is told to. */
 class SlowClient {

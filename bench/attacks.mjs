@@ -3,11 +3,12 @@
  * of its own, in a process of its own, on each engine.
  */
 import { spawnSync } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { makeCertificate } from '../scripts/certificate.mjs'
 import { Child } from '../scripts/children.mjs'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { withPart } from '../scripts/page.mjs'
 import { compileScript, loadModules } from '../scripts/support.mjs'
 
 const MEGABYTE = 1_000_000
@@ -85,17 +86,6 @@ const HEAD = [
   '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
 ]
 
-/** @param {string} table */
-async function writePage(table) {
-  const page = await readFile(PAGE, 'utf8')
-  const marked = /(<!-- figures -->\n)[\s\S]*?(\n<!-- end of figures -->)/
-  if (!marked.test(page)) throw new Error('docs/threat-model.md has no marks for the figures')
-  await writeFile(
-    PAGE,
-    page.replace(marked, (_all, begin, end) => `${begin}${table}${end}`),
-  )
-}
-
 await runMain(async () => {
   const { attacks, engines, bytes, patience, node, write } = toSetting()
   const { ATTACKS } = await loadModules(`export { ATTACKS } from '../test/support/peers/attacks.ts'`)
@@ -124,5 +114,7 @@ await runMain(async () => {
   const about = `Node ${version.trim()}, ${bytes / MEGABYTE} MB of most attacks.`
   const table = [about, '', ...HEAD, ...rows.map(toMarkdown)].join('\n')
   process.stdout.write(`${table}\n`)
-  if (write) await writePage(table)
+  if (!write) return
+  const page = readFileSync(PAGE, 'utf8')
+  writeFileSync(PAGE, withPart(page, '<!-- figures -->\n', '\n<!-- end of figures -->', table))
 })

@@ -22,3 +22,20 @@ export function toFile(head, parts, [open, close]) {
   )
   return `${JSON.stringify(head, null, 2).replace(/\n}$/, '')},\n${sections.join(',\n')}\n}\n`
 }
+
+/** Where a page has what stands between two marks. @param {string} page @param {string} begin @param {string} end */
+function findPart(page, begin, end) {
+  const mark = page.indexOf(begin)
+  const after = page.indexOf(end, mark)
+  if (mark === -1 || after === -1) throw new Error(`The page lacks '${begin}' with '${end}' behind it`)
+  return [mark + begin.length, after]
+}
+
+/** What a page has between two marks. @param {string} page @param {string} begin @param {string} end */
+export const partOf = (page, begin, end) => page.slice(...findPart(page, begin, end))
+
+/** The page with another text there. @param {string} page @param {string} begin @param {string} end @param {string} text */
+export function withPart(page, begin, end, text) {
+  const [from, to] = findPart(page, begin, end)
+  return page.slice(0, from) + text + page.slice(to)
+}

@@ -13,18 +13,11 @@ import {
   referenceClient,
 } from '../bench/e2e/clients/index.mjs'
 import { labelOf, ratioOf, spreadOf, toShortRatio } from '../bench/report/figures.mjs'
+import { withPart } from './page.mjs'
 
 /** @typedef {import('../bench/report/figures.mjs').Result} Result */
 /** @typedef {import('../bench/report/figures.mjs').Entry} Entry */
 /** @typedef {import('../bench/report/figures.mjs').MeasuredScenario} MeasuredScenario */
-
-const MARKS = {
-  figures: {
-    begin: '<!-- figures: written by scripts/readme-figures.mjs -->',
-    end: '<!-- end of figures -->',
-  },
-  bodies: { begin: '<!-- bodies: written by scripts/readme-figures.mjs -->', end: '<!-- end of bodies -->' },
-}
 
 const performancePage = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
 const recorded = new URL('../bench/recorded/result.json', import.meta.url)
@@ -188,23 +181,20 @@ export function toBodyFigures(result) {
   ].join('\n')
 }
 
-/** @param {string} page @param {keyof typeof MARKS} name @param {string} text @returns {string} the page with that text between its marks */
-function withPart(page, name, text) {
-  const { begin: BEGIN, end: END } = MARKS[name]
-  const begin = page.indexOf(BEGIN)
-  const end = page.indexOf(END)
-  if (begin === -1 || end < begin)
-    throw new Error(`docs/performance.md lacks '${BEGIN}' with '${END}' behind it`)
-  return `${page.slice(0, begin)}${BEGIN}\n\n${text}\n\n${page.slice(end)}`
-}
-
 /**
  * @param {string} page @param {Result} result @param {Result | null} bodies null: none is recorded, and the page keeps what it has of them
  * @returns {string} the page with the figures of those results
  */
 export function withFigures(page, result, bodies) {
-  const next = withPart(page, 'figures', toReadmeFigures(result))
-  return bodies === null ? next : withPart(next, 'bodies', toBodyFigures(bodies))
+  const put = (/** @type {string} */ text, /** @type {string} */ name, /** @type {string} */ figures) =>
+    withPart(
+      text,
+      `<!-- ${name}: written by scripts/readme-figures.mjs -->\n\n`,
+      `\n\n<!-- end of ${name} -->`,
+      figures,
+    )
+  const next = put(page, 'figures', toReadmeFigures(result))
+  return bodies === null ? next : put(next, 'bodies', toBodyFigures(bodies))
 }
 
 function main() {

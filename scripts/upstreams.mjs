@@ -5,21 +5,20 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { withPart } from './page.mjs'
 import { loadModules } from './support.mjs'
 
 const { values } = parseArgs({
   options: { write: { type: 'boolean' }, seed: { type: 'string', default: '1' } },
 })
-const { compareAll, toTable, replaceTable } = await loadModules(
-  "export * from './upstreams/simulation.ts'; export * from './upstreams/page.ts'",
-)
-const seed = Number(values.seed)
-const { policies, hedging } = compareAll(seed)
-const tables = { policies: toTable(policies), hedging: toTable(hedging) }
+/** @type {typeof import('./upstreams/simulation.ts')} */
+const { compareAll, toTable, MARKS } = await loadModules("export * from './upstreams/simulation.ts'")
 const path = join(import.meta.dirname, '../docs/upstreams.md')
+const compared = compareAll(Number(values.seed))
 let page = readFileSync(path, 'utf8')
-for (const [name, table] of Object.entries(tables)) {
-  if (values.write) page = replaceTable(page, name, table)
+for (const name of /** @type {const} */ (['policies', 'hedging'])) {
+  const table = toTable(compared[name])
+  if (values.write) page = withPart(page, ...MARKS[name], table)
   else console.log(`${table}\n`)
 }
 if (values.write) writeFileSync(path, page)

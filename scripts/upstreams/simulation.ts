@@ -11,6 +11,14 @@ import type { Scene } from './scenes.ts'
 import { HEDGING_SCENES, SCENES } from './scenes.ts'
 import { Server, toRandom, VirtualTime, WORKERS } from './world.ts'
 
+const END = '\n<!-- the end of the table -->'
+
+/** Between which marks docs/upstreams.md has each table. */
+export const MARKS: Readonly<Record<'policies' | 'hedging', readonly [begin: string, end: string]>> = {
+  policies: ['<!-- npm run upstreams -->\n', END],
+  hedging: ['<!-- npm run upstreams: hedging -->\n', END],
+}
+
 /** What one policy made of one scene. */
 export interface Outcome {
   readonly calls: number

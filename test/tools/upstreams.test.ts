@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { findTable } from '../../scripts/upstreams/page.ts'
+import { partOf } from '../../scripts/page.mjs'
 import type { Scene } from '../../scripts/upstreams/scenes.ts'
 import { HEDGING_SCENES, SCENES } from '../../scripts/upstreams/scenes.ts'
 import type { Comparison, Outcome } from '../../scripts/upstreams/simulation.ts'
-import { compare, compareHedging, toTable as toMarkdownTable } from '../../scripts/upstreams/simulation.ts'
+import {
+  compare,
+  compareHedging,
+  MARKS,
+  toTable as toMarkdownTable,
+} from '../../scripts/upstreams/simulation.ts'
 
 const page = readFileSync(new URL('../../docs/upstreams.md', import.meta.url), 'utf8')
 
@@ -55,7 +60,7 @@ describe('the simulation of UpstreamPool and others', () => {
   })
 
   it('comes to the table of docs/upstreams.md', () => {
-    expect(findTable(page, 'policies')).toBe(toTable())
+    expect(partOf(page, ...MARKS.policies)).toBe(toTable())
   })
 })
 
@@ -89,6 +94,6 @@ describe('the simulation of hedging', () => {
   })
 
   it('comes to the table of docs/upstreams.md', () => {
-    expect(findTable(page, 'hedging')).toBe(toTable())
+    expect(partOf(page, ...MARKS.hedging)).toBe(toTable())
   })
 })

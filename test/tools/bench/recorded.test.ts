@@ -122,7 +122,7 @@ describe('the figures of docs/performance.md', async () => {
   })
 
   it('go between two marks, and nowhere else', () => {
-    expect(() => withFigures('# Dodici', result, null)).toThrow('docs/performance.md lacks')
+    expect(() => withFigures('# Dodici', result, null)).toThrow('The page lacks')
   })
 
   it('of bodies replace what the page has of them', async () => {

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import type { EndReason, OpenReason, SessionEnds, SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
-import { AlpnError } from '../errors/errors.ts'
+import { AlpnError, ClientDestroyedError } from '../errors/errors.ts'
 import type { Origin, ResolvedClientOptions } from '../options/options.ts'
 import { destroySocket } from '../session/connect/socket.ts'
 import type { Http2Taker, SocketExchange } from '../session/connect/socket-exchange.ts'
@@ -77,6 +77,8 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
   /** A session was lost while calls remained, and none has been opened since. */
   #isReplacing = false
   #isDestroyed = false
+  /** The argument of `destroy()`; null for none. */
+  #endError: Error | null = null
   /** Resolves `destroy()`; null until it is called. */
   #onGone: (() => void) | null = null
   /** The promise of `destroy()`; null before. */
@@ -286,6 +288,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
    */
   destroy(error: Error | null, isGraceful: boolean): Promise<void> {
     this.#isDestroyed = true
+    this.#endError = error ?? this.#endError
     this.#reconnects.stop()
     this.#rotation?.stop(isGraceful)
     for (const session of [...this.#all]) {
@@ -360,7 +363,7 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
     if (wasReady) {
       if (!session.isSettled && !this.isServing) this.#owner.failConnecting(cause)
       this.#owner.onRoom()
-      this.#events.onDisconnect(toDisconnectError(session.goaway, cause))
+      this.#events.onDisconnect(this.#toDisconnectError(session, cause))
     } else if (!this.#isDestroyed && cause !== null) {
       if (this.#isForFallback(cause)) {
         this.#context.memory.onHttp1('alpn')
@@ -376,6 +379,12 @@ export class SessionSet implements SessionOwner, Http2Taker, RotationOwner {
       this.#owner.onRoom()
       this.#events.onConnectionError(cause)
     }
+  }
+
+  /** If the dispatcher has ended the session: the caller's own error, or a ClientDestroyedError, as in undici. */
+  #toDisconnectError({ endedFor, goaway }: Session, cause: Error | null): Error {
+    if (endedFor === 'closed') return this.#endError ?? new ClientDestroyedError()
+    return toDisconnectError(goaway, cause)
   }
 
   #pickLeastLoaded(): Session | null {

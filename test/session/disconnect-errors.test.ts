@@ -52,4 +52,22 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
     expect(error.code).toEqual(expect.any(String))
     expect(error.http2ErrorCode ?? null).toBeNull()
   })
+  it.each<[what: string, end: (client: Client) => Promise<void>, reason: object]>([
+    ['close()', (client) => client.close(), { code: 'UND_ERR_DESTROYED' }],
+    ['destroy()', (client) => client.destroy(), { code: 'UND_ERR_DESTROYED' }],
+    ['destroy(error)', (client) => client.destroy(new errors.SocketError('mine')), { message: 'mine' }],
+    [
+      'close(), and destroy(error) before that has finished',
+      (client) => Promise.race([client.close(), client.destroy(new errors.SocketError('mine'))]),
+      { message: 'mine' },
+    ],
+  ])('after the dispatcher has ended the connection by %s, is the same as in undici', async (_what, end, reason) => {
+    const peer = await startPeer(SERVE)
+    const client = destroyWithTest(new Client(peer.origin, { engine }))
+    const disconnected = once(client, 'disconnect')
+    await (await client.request({ path: '/', method: 'GET' })).body.text()
+    await end(client)
+    const [, , error] = await disconnected
+    expect(error).toMatchObject(reason)
+  })
 })

@@ -77,6 +77,11 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
  */
 export type Trailers = TrailersIn<HeaderForm>
 
+/** For a dispatcher or an interceptor that ends a response without having passed on its header section. */
+export function toNoHeaderError(): Error {
+  return new Error('The response ended before its header section arrived')
+}
+
 /** The part of a handler that all APIs share. The callback gets a `TData`. */
 export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   protected readonly options: ApiOptions<TOpaque>

@@ -18,7 +18,13 @@ import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors
 import { REQUEST_OPTIONS } from '../options/known-options.ts'
 import { warnOfIdleOption } from '../options/unknown-options.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
+import {
+  ApiHandler,
+  checkApiOptions,
+  checkNoTunnel,
+  HIGH_WATER_MARK,
+  toNoHeaderError,
+} from './api-handler.ts'
 import { iterate } from './body-iterator.ts'
 import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
@@ -214,9 +220,13 @@ class PipelineCall<TOpaque>
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    if (this.#body === null) {
+      this.duplex.destroy(toNoHeaderError())
+      return
+    }
     this.fillTrailers(this.#trailers, controller, trailers)
     this.#isComplete = true
-    this.#body?.finish()
+    this.#body.finish()
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {

@@ -14,7 +14,14 @@ import { rejectAwaited } from '../errors/awaited-stack.ts'
 import { toError } from '../errors/errors.ts'
 import { endUnsentBody } from '../request/unsent-body.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
+import {
+  ApiHandler,
+  checkApiOptions,
+  checkNoTunnel,
+  HIGH_WATER_MARK,
+  perform,
+  toNoHeaderError,
+} from './api-handler.ts'
 import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
 
@@ -80,10 +87,15 @@ class RequestHandler<TOpaque>
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    const body = this.#body
+    if (body === null) {
+      this.fail(toNoHeaderError())
+      return
+    }
     this.fillTrailers(this.#trailers, controller, trailers)
-    this.#body?.finish()
+    body.finish()
     // Nothing is left to abort. A body without data (of a HEAD, for example) is often never read, so it never closes.
-    if (this.#body?.hasUnread === false) this.removeSignal()
+    if (!body.hasUnread) this.removeSignal()
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {

@@ -16,7 +16,7 @@ import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors/errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
+import { ApiHandler, checkApiOptions, checkNoTunnel, perform, toNoHeaderError } from './api-handler.ts'
 import type { FeedOwner } from './writable-feed.ts'
 import { WritableFeed } from './writable-feed.ts'
 
@@ -170,10 +170,14 @@ class StreamHandler<TOpaque>
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    if (this.#writable === null) {
+      this.onBroken(toNoHeaderError())
+      return
+    }
     this.#trailers = this.makeTrailers()
     this.fillTrailers(this.#trailers, controller, trailers)
     this.#feed?.end()
-    this.#writable?.end()
+    this.#writable.end()
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {

@@ -12,7 +12,7 @@ import type { HeaderForm } from '../../types/request.ts'
 import type { ConnectData } from '../../types/response.ts'
 import { TunnelRefusedError } from '../errors/errors.ts'
 import type { ApiOptions } from './api-handler.ts'
-import { ApiHandler } from './api-handler.ts'
+import { ApiHandler, toNoHeaderError } from './api-handler.ts'
 
 /** The result, for the caller. */
 export type TunnelData<TOpaque> = ConnectData<TOpaque, HeaderForm>
@@ -56,7 +56,9 @@ export class TunnelHandler<TOpaque>
   /** A response without a tunnel has already failed the call. */
   onResponseData(): void {}
 
-  onResponseEnd(): void {}
+  onResponseEnd(): void {
+    if (!this.isSettled) this.fail(toNoHeaderError())
+  }
 
   onResponseError(_controller: DispatchController, error: Error): void {
     this.fail(error)

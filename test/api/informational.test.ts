@@ -1,9 +1,13 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import * as undici7 from 'undici'
+import * as undici6 from 'undici-6'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Client } from '../../src/index.ts'
-import { errors } from '../../src/index.ts'
-import type { RequestOptions } from '../../types/index.ts'
+import { Client, errors } from '../../src/index.ts'
+import type { DispatcherComposeInterceptor, DispatchHandler, RequestOptions } from '../../types/index.ts'
 import { startClient } from '../support/clients/agents.ts'
 import { watchHeaderObjects } from '../support/clients/engines.ts'
+import { INERT } from '../support/clients/inert-controller.ts'
 import type { StreamListener } from '../support/servers/server.ts'
 import { read } from '../support/servers/server.ts'
 
@@ -211,5 +215,69 @@ describe('expectContinue', () => {
     const { client } = await start(() => {})
     const refused = client.request({ ...GET, expectContinue: 'yes' as unknown as boolean })
     await expect(refused).rejects.toThrow('expectContinue')
+  })
+})
+
+describe('an interceptor that takes the header section for itself', () => {
+  /** It passes on everything else. */
+  const withhold: DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+    const forwarding = new Proxy(handler, {
+      get: (target, name) => {
+        const method: unknown = name === 'onResponseStart' ? () => {} : Reflect.get(target, name)
+        return typeof method === 'function' ? method.bind(target) : method
+      },
+    })
+    return dispatch(options, forwarding)
+  }
+
+  const text = 'The response ended before its header section arrived'
+
+  async function startWithheld() {
+    const { client } = await start(() => {})
+    return client.compose(withhold)
+  }
+
+  const HELLO = { path: '/hello', method: 'GET' } as const
+
+  it('fails request()', async () => {
+    await expect((await startWithheld()).request(HELLO)).rejects.toThrow(text)
+  })
+
+  it('fails stream()', async () => {
+    await expect((await startWithheld()).stream(HELLO, () => new PassThrough())).rejects.toThrow(text)
+  })
+
+  it('fails pipeline()', async () => {
+    const duplex = (await startWithheld()).pipeline(HELLO, ({ body }) => body)
+    const [error] = await once(duplex.end(), 'error')
+    expect(error.message).toBe(text)
+  })
+
+  it.each([
+    ['connect()', (client: Client) => client.connect({ path: 'a.test:1' })],
+    ['upgrade()', (client: Client) => client.upgrade({ path: '/', protocol: 'websocket' })],
+  ])('fails %s', async (_name, open) => {
+    const sender = new Client('http://a.test')
+    onTestFinished(() => sender.destroy())
+    const client = sender.compose(() => (_options, handler) => {
+      const { onRequestStart, onResponseEnd } = handler as DispatchHandler
+      onRequestStart?.call(handler, INERT, null)
+      onResponseEnd?.call(handler, INERT, {})
+      return true
+    })
+    await expect(open(client)).rejects.toThrow(text)
+  })
+
+  it.each([
+    ['undici 6', undici6.interceptors.retry],
+    ['undici 7', undici7.interceptors.retry],
+  ])("fails the call that %s's retry interceptor mistakes for a second attempt, after a 103", async (_name, retry) => {
+    const { client } = await start((stream) => {
+      stream.additionalHeaders({ ':status': 103, link: '</a>' })
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    const retrying = client.compose(retry() as unknown as DispatcherComposeInterceptor)
+    await expect(retrying.request(GET)).rejects.toThrow(text)
   })
 })

@@ -134,7 +134,7 @@ export interface PoolStats {
   /** How many sessions take requests, and how many HTTP/1.1 connections the default fallback has. */
   connected: number
 
-  /** How many of the sessions have no stream. */
+  /** How many of the sessions have no stream, and how many HTTP/1.1 connections serve no call. */
   free: number
 
   /** How many calls wait for a stream: undici's name for calls that wait in a client. */
@@ -159,5 +159,8 @@ export interface PoolStats {
   ended: SessionEnds
 }
 
-/** A snapshot of an `Agent`: the stats of each origin's dispatcher, by origin. */
+/**
+ * A snapshot of an `Agent`: the stats of each origin's dispatcher, by origin. They are a Pool's, unless your `factory`
+ * has created a Client.
+ */
 export type AgentStats = Record<string, ClientStats | PoolStats>

@@ -5,7 +5,7 @@
  */
 
 import type { PoolOptions } from '../../types/client.ts'
-import type { ClientStats } from '../../types/stats.ts'
+import type { PoolStats } from '../../types/stats.ts'
 import { toConnections } from '../options/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
@@ -18,11 +18,8 @@ export class Http1Origin extends OriginDispatcher {
     super(origin, options, toConnections(options), 'http/1.1')
   }
 
-  /** How busy it is now: a snapshot. It has no sessions. */
-  get stats(): ClientStats {
-    const { connected, pending, running } = this.scheduler
-    const ended = this.scheduler.toSessionEnds()
-    const http1 = this.scheduler.toHttp1Stats()
-    return { connected: connected > 0, pending, running, size: pending + running, sessions: [], ended, http1 }
+  /** How busy it is now: a snapshot, like a Pool's. It has no sessions. */
+  get stats(): PoolStats {
+    return this.toPoolStats()
   }
 }

@@ -8,6 +8,7 @@ import type { ClientOptions } from '../../types/client.ts'
 import type { HttpProtocol } from '../../types/connection.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
+import type { PoolStats } from '../../types/stats.ts'
 import { systemClock } from '../core/clock.ts'
 import { ClientClosedError, ClientDestroyedError, toCodedError } from '../errors/errors.ts'
 import type { Connections } from '../options/options.ts'
@@ -129,6 +130,28 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     'pending' | 'running' | 'connected' | 'toSessionStats' | 'toHttp1Stats' | 'toSessionEnds'
   > {
     return this.#scheduler
+  }
+
+  /** How busy a dispatcher is that may have several connections. */
+  protected toPoolStats(): PoolStats {
+    const scheduler = this.#scheduler
+    const { connected, pending, running } = scheduler
+    const sessions = scheduler.toSessionStats()
+    const unused = sessions.filter(
+      ({ state, streams }) => streams === 0 && (state === 'ready' || state === 'verifying'),
+    ).length
+    const http1 = scheduler.toHttp1Stats()
+    return {
+      connected,
+      free: unused + Math.max(http1.connections - http1.running, 0),
+      pending,
+      queued: pending,
+      running,
+      size: pending + running,
+      sessions,
+      ended: scheduler.toSessionEnds(),
+      http1,
+    }
   }
 
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {

@@ -48,24 +48,7 @@ export class Pool extends OriginDispatcher {
 
   /** How busy the pool is now: a snapshot. */
   get stats(): PoolStats {
-    const { connected, pending, running } = this.scheduler
-    const sessions = this.scheduler.toSessionStats()
-    const free = sessions.filter(
-      ({ state, streams }) => streams === 0 && (state === 'ready' || state === 'verifying'),
-    ).length
-    const ended = this.scheduler.toSessionEnds()
-    const http1 = this.scheduler.toHttp1Stats()
-    return {
-      connected,
-      free,
-      pending,
-      queued: pending,
-      running,
-      size: pending + running,
-      sessions,
-      ended,
-      http1,
-    }
+    return this.toPoolStats()
   }
 }
 

@@ -220,16 +220,25 @@ describe('an http: origin', () => {
     expect(await fail(agent, 'http://127.0.0.1:1')).toBeInstanceOf(errors.InvalidReturnValueError)
   })
 
-  it('is in the stats, without sessions', async () => {
+  it('is in the stats like a Pool, without sessions', async () => {
     const server = await startHttp1(() => {}, { tls: false })
     const agent = destroyWithTest(new Agent())
     const responded = fail(agent, server.origin)
     await expect.poll(() => server.requests.length).toBe(1)
     const http1 = { connections: 1, running: 1 }
-    const busy = { connected: true, pending: 0, running: 1, size: 1, sessions: [], http1 }
-    expect(agent.stats).toEqual({ [server.origin]: { ...busy, ended: expect.anything() } })
+    const calls = { pending: 0, queued: 0, running: 1, size: 1 }
+    const busy = { connected: 1, free: 0, ...calls, sessions: [], http1, ended: expect.anything() }
+    expect(agent.stats).toEqual({ [server.origin]: busy })
     await agent.destroy()
     expect(await responded).toBeInstanceOf(errors.ClientDestroyedError)
+  })
+
+  it('is in the stats with its idle connections', async () => {
+    const server = await startHttp1(serveHttp1Hello, { tls: false })
+    const agent = destroyWithTest(new Agent())
+    await ask(agent, server.origin)
+    const idle = { connected: 1, free: 1, running: 0, size: 0 }
+    await expect.poll(() => agent.stats[server.origin]).toMatchObject(idle)
   })
 })
 

@@ -109,6 +109,12 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return chunk
   }
 
+  /** What is put back comes first, also in the result of text(). */
+  override unshift(chunk: unknown, encoding?: BufferEncoding): void {
+    this.#startStreaming()
+    super.unshift(chunk, encoding)
+  }
+
   /** A listener for the end is called even if it is added after text(). */
   override on(event: string | symbol, listener: (...args: never[]) => void): this {
     if (this.#hasQuietEnd) this.#endLoudly()

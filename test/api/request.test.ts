@@ -207,6 +207,44 @@ describe('aborting', () => {
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0)
   })
 
+  /** As in the package eventemitter3: not Node's class. */
+  class OtherEmitter {
+    readonly listeners = new Set<() => void>()
+
+    once(_event: 'abort', listener: () => void): void {
+      this.listeners.add(listener)
+    }
+
+    removeListener(_event: 'abort', listener: () => void): void {
+      this.listeners.delete(listener)
+    }
+
+    fire(): void {
+      for (const listener of this.listeners) listener()
+    }
+  }
+
+  it("works with another package's EventEmitter", async () => {
+    const client = connect(await startServer(serveText))
+    const emitter = new OtherEmitter()
+    const signal = emitter as unknown as AbortSignal
+    const call = client.request({ ...GET, signal })
+    emitter.fire()
+    await expect(call).rejects.toBeInstanceOf(errors.RequestAbortedError)
+    expect(emitter.listeners.size).toBe(0)
+    expect(await (await client.request({ ...GET, signal })).body.text()).toBe('hello')
+    await expect.poll(() => emitter.listeners.size).toBe(0)
+  })
+
+  it("works with an EventTarget, which doesn't tell whether it has fired", async () => {
+    const client = connect(await startServer(serveText))
+    const target = new EventTarget()
+    const call = client.request({ ...GET, signal: target as AbortSignal })
+    target.dispatchEvent(new Event('abort'))
+    await expect(call).rejects.toBeInstanceOf(errors.RequestAbortedError)
+    expect(getEventListeners(target, 'abort')).toHaveLength(0)
+  })
+
   it('by destroying the body resets the stream', async () => {
     const codes: Promise<number>[] = []
     const server = await startServer((stream) => {
@@ -267,6 +305,25 @@ describe('the body of a response', () => {
     expect(await body.text()).toBe('hello')
     expect(body.bodyUsed).toBe(true)
     await expect(body.text()).rejects.toBeInstanceOf(TypeError)
+  })
+
+  it.each([
+    ['all of it has come', serveText],
+    [
+      'a part of it has come',
+      (stream) => {
+        stream.respond({ ':status': 200 })
+        stream.write('he')
+        stream.session?.ping(() => stream.end('llo'))
+      },
+    ],
+  ] satisfies [
+    string,
+    StreamListener,
+  ][])('includes what was put back before text(), when %s', async (_when, listener) => {
+    const body = await ask(listener)
+    body.unshift(Buffer.from('>'))
+    expect(await body.text()).toBe('>hello')
   })
 
   it('is read by text() also when it came long before', async () => {

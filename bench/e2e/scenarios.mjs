@@ -19,7 +19,6 @@
  *   once, and the next round once all of them have their responses
  * @property {number} warmup requests before the clock starts
  * @property {number} requests requests that are timed
- * @property {boolean} [json] what is sent and what comes back are JSON; missing: they are so many times the letter a
  * @property {boolean} [varies] each request has a path of its own, by a query, and each response a field of its own; missing: all are the same
  * @property {boolean} [isStreamed] the body is a Readable, of unknown length; missing: a Buffer
  * @property {boolean} [largeWindows] the server takes 16 MiB on a stream and on the connection; missing: its defaults, which are 64 KiB

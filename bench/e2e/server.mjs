@@ -1,6 +1,6 @@
 /**
  * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2:
- * responds to a GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes
+ * responds to a GET of `/N` with N bytes, a POST with its own body, and echoes
  * on the stream of a CONNECT, plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when
  * it is ready, or `listening PORT,PORT,...`, and ends when its standard input does, which also happens when the process
  * that started it dies.
@@ -11,7 +11,6 @@ import * as http from 'node:http'
 import * as http2 from 'node:http2'
 import * as https from 'node:https'
 import { portOf } from '../../scripts/processes.mjs'
-import { isJsonPath, toJsonDocument } from './json-document.mjs'
 
 /**
  * @type {{ http1: boolean, ports: number, maxStreams: number, window: number | null, keyFile: string | null, certFile: string | null }}
@@ -30,7 +29,7 @@ function responseFor(path) {
   let content = responses.get(path)
   if (content === undefined) {
     const size = Number.parseInt(path.slice(1), 10) || 0
-    content = isJsonPath(path) ? Buffer.from(JSON.stringify(toJsonDocument(size))) : Buffer.alloc(size, 'a')
+    content = Buffer.alloc(size, 'a')
     responses.set(path, content)
   }
   return content
@@ -46,7 +45,7 @@ let varied = 0
 function toFields(path, content) {
   return {
     'content-length': content.length,
-    'content-type': isJsonPath(path) ? 'application/json' : 'application/octet-stream',
+    'content-type': 'application/octet-stream',
     'cache-control': 'max-age=3600',
     'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
     ...(path.includes('?') ? { 'x-request-id': `${varied++}`.padStart(32, '0') } : {}),

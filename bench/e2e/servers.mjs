@@ -13,7 +13,6 @@ import { UsageError } from '../../scripts/options.mjs'
 import { linesOf, startOnPort, stop } from '../../scripts/processes.mjs'
 import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { cores, directory, start } from './children.mjs'
-import { toJsonDocument } from './json-document.mjs'
 
 /**
  * @typedef {{ keyFile: string, certFile: string }} Certificate
@@ -27,7 +26,7 @@ import { toJsonDocument } from './json-document.mjs'
  * @property {() => string | null} toEnd how its process has ended; null: it hasn't
  * @property {() => Promise<void>} stop
  *
- * @typedef {Pick<import('./scenarios.mjs').Scenario, 'method' | 'responseBytes' | 'origins' | 'latency' | 'tls' | 'json' | 'largeWindows'>} Served
+ * @typedef {Pick<import('./scenarios.mjs').Scenario, 'method' | 'responseBytes' | 'origins' | 'latency' | 'tls' | 'largeWindows'>} Served
  */
 
 /** How many streams a server takes on a connection. Most scenarios have fewer in flight: how a client waits isn't measured. */
@@ -101,7 +100,6 @@ http {
   access_log off;
   ${places.join('\n  ')}
   default_type application/octet-stream;
-  types { application/json json; }
   open_file_cache max=100;
   # A connection lives as long as the run.
   keepalive_requests 1000000000;
@@ -167,11 +165,10 @@ function startKind({ method, origins, largeWindows = false }, { kind, node }, tl
 
 /** @param {Served} scenario @param {{ kind: ServerKind, node: string }} options @returns {Promise<Server>} */
 export async function startServer(scenario, { kind, node }) {
-  const { responseBytes, latency, tls, json = false } = scenario
-  // nghttpd tells the type by the ending.
-  const path = `/${responseBytes}${json ? '.json' : ''}`
+  const { responseBytes, latency, tls } = scenario
+  const path = `/${responseBytes}`
   const file = join(directory, path)
-  writeFileSync(file, json ? JSON.stringify(toJsonDocument(responseBytes)) : 'a'.repeat(responseBytes))
+  writeFileSync(file, 'a'.repeat(responseBytes))
   const certified = tls ? await certificate() : null
   const { child, ports } = await startKind(scenario, { kind, node }, certified)
   const relays = latency === 0 ? [] : await Promise.all(ports.map((port) => startRelay(node, port, latency)))

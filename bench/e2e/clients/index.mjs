@@ -7,7 +7,7 @@
  *
  * @typedef {object} Target what a request asks for
  * @property {string | undefined} origin undefined: the one that the client was opened for
- * @property {string} path `fetch` sends and reads JSON where it ends in `.json`
+ * @property {string} path
  * @property {string} url the whole of it
  * @property {string} method
  * @property {Buffer | null} body what is sent; null: nothing

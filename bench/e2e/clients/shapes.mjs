@@ -6,13 +6,12 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { isJsonPath, toJsonDocument } from '../json-document.mjs'
 
 /**
  * @typedef {import('./index.mjs').Target} Target
  * @typedef {import('./index.mjs').Done} Done
  * @typedef {import('./index.mjs').Start} Start
- * @typedef {{ status: number, text(): Promise<string>, json(): Promise<unknown> }} FetchResult
+ * @typedef {{ status: number, text(): Promise<string> }} FetchResult
  * @typedef {(url: string, init: RequestInit) => Promise<FetchResult>} FetchLike
  *
  * @typedef {Record<string, string>} Headers
@@ -98,13 +97,6 @@ export function echo(socket, body, status, done) {
 
 /** @param {FetchLike} fetch @param {object} [extra] further options of each request: a dispatcher @returns {Start} */
 export function toFetchStart(fetch, extra) {
-  const start = toTextStart(fetch, extra)
-  const startJson = toJsonStart(fetch, extra)
-  return (target, done) => (isJsonPath(target.path) ? startJson : start)(target, done)
-}
-
-/** @param {FetchLike} fetch @param {object | undefined} extra @returns {Start} */
-function toTextStart(fetch, extra) {
   const headers = { accept: '*/*', 'user-agent': 'bench' }
   // A body that is read while it is sent has to say so, by the standard.
   const streamed = { headers, ...extra, duplex: 'half' }
@@ -120,36 +112,6 @@ function toTextStart(fetch, extra) {
       failed,
     )
   }
-}
-
-/**
- * Sends an object, as JSON of the body's length, and reads one.
- *
- * @param {FetchLike} fetch @param {object | undefined} extra
- * @returns {Start}
- */
-function toJsonStart(fetch, extra) {
-  const accept = { accept: 'application/json', 'user-agent': 'bench' }
-  const both = { ...accept, 'content-type': 'application/json' }
-  /** @type {object | undefined} */
-  let document
-  const toText = (/** @type {number} */ bytes) => {
-    document ??= toJsonDocument(bytes)
-    return JSON.stringify(document)
-  }
-  return ({ url, method, body }, done) => {
-    const failed = (/** @type {Error} */ error) => done(error, 0, 0)
-    const sent = body === null ? { headers: accept } : { headers: both, body: toText(body.length) }
-    fetch(url, { method, ...sent, ...extra }).then(
-      (response) => response.json().then((value) => done(null, response.status, readSize(value)), failed),
-      failed,
-    )
-  }
-}
-
-/** @param {unknown} value @returns {number} of which text it says to be; NaN: it isn't our document */
-function readSize(value) {
-  return typeof value === 'object' && value !== null && 'bytes' in value ? Number(value.bytes) : Number.NaN
 }
 
 export class CountingHandler {

@@ -140,7 +140,8 @@ function toObjectBody(body: object): SendableBody | null {
 }
 
 function toIterableBody(iterable: AsyncIterable<unknown> | Iterable<unknown>): StreamBody {
-  return new OneSource(() => new IteratorSource(toIterator(iterable)), isIterator(iterable), true)
+  const toSource = (): IteratorSource => new IteratorSource(toIterator(iterable), !Array.isArray(iterable))
+  return new OneSource(toSource, isIterator(iterable), true)
 }
 
 function toSendableBody(body: unknown): SendableBody | null {

@@ -33,8 +33,44 @@ export function toChunk(value: unknown): Uint8Array {
   throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }
 
+/** How many pieces are copied before an iterator is trusted. */
+const TRIED_PIECES = 8
+
+/**
+ * Keeps the content of pieces whose memory is filled again for later ones: the next piece is asked for before this one
+ * is sent. Copying all pieces would double the cost of an upload. So the first ones are copied, and all others if the
+ * memory of one was seen before.
+ */
+class PieceKeeper {
+  /** The first pieces; null once all of them had different memory, or one didn't. */
+  #first: Uint8Array[] | null = []
+  /** The last piece of a trusted iterator; null otherwise. */
+  #last: Uint8Array | null = null
+
+  keep(chunk: Uint8Array): Uint8Array {
+    if (this.#first !== null) {
+      if (this.#first.some((piece) => isShared(piece, chunk))) this.#first = null
+      else if (this.#first.push(chunk) === TRIED_PIECES) {
+        this.#first = null
+        this.#last = chunk
+      }
+      return Buffer.from(chunk)
+    }
+    if (this.#last !== null) this.#last = isShared(this.#last, chunk) ? null : chunk
+    return this.#last === null ? Buffer.from(chunk) : chunk
+  }
+}
+
+/** Whether two pieces have memory in common. */
+function isShared(one: Uint8Array, two: Uint8Array): boolean {
+  if (one.buffer !== two.buffer) return false
+  return one.byteOffset < two.byteOffset + two.byteLength && two.byteOffset < one.byteOffset + one.byteLength
+}
+
 /** Delivers one piece at a time, when asked: nothing is read ahead. */
 export interface ChunkSource {
+  /** Whether the memory of a piece may have other content once the next piece was asked for. */
+  readonly mayReuse: boolean
   /** The next piece. Called again only after the last result has settled. */
   next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>>
   /** The last result was the end, or the last call of `next()` has failed: there is nothing to stop. */
@@ -49,12 +85,15 @@ export interface ChunkSource {
 
 /** Any iterator, including a generator's. As `for await` does, it calls `return()` once, but not after the end. */
 export class IteratorSource implements ChunkSource {
+  readonly mayReuse: boolean
   readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>
   #isRunning = false
   /** Whether it was stopped, has ended, or has failed. */
   #isStopped = false
 
-  constructor(iterator: Iterator<unknown> | AsyncIterator<unknown>) {
+  /** @param mayReuse false for the iterator of a list, which has all its pieces already */
+  constructor(iterator: Iterator<unknown> | AsyncIterator<unknown>, mayReuse = true) {
+    this.mayReuse = mayReuse
     this.#iterator = iterator
   }
 
@@ -92,6 +131,7 @@ export class IteratorSource implements ChunkSource {
 
 /** A web stream, read by its reader. Its iterator would queue `return()` after a `read()` that may never settle. */
 export class ReaderSource implements ChunkSource {
+  readonly mayReuse = false
   readonly #reader: StreamReader
   #isStopped = false
 
@@ -117,6 +157,7 @@ export class ReaderSource implements ChunkSource {
 
 /** Bytes and blobs, one after another. */
 export class PartsSource implements ChunkSource {
+  readonly mayReuse = false
   readonly #parts: readonly (Uint8Array | BlobLike)[]
   #index = 0
   /** Null between blobs. */
@@ -155,6 +196,8 @@ export class PartsSource implements ChunkSource {
 /** Pulls a piece when its reader has room for one, and passes it on as bytes. */
 export class ChunkReadable extends Readable {
   readonly #source: ChunkSource
+  /** Null for a source that leaves the memory of its pieces alone. */
+  readonly #keeper: PieceKeeper | null
   readonly #onResult = (result: IteratorResult<unknown>): void => this.#receive(result)
   readonly #onFailure = (thrown: unknown): void => {
     this.#source.onOver()
@@ -164,6 +207,7 @@ export class ChunkReadable extends Readable {
   constructor(source: ChunkSource) {
     super({ objectMode: true, highWaterMark: 1 })
     this.#source = source
+    this.#keeper = source.mayReuse ? new PieceKeeper() : null
   }
 
   override _read(): void {
@@ -188,7 +232,8 @@ export class ChunkReadable extends Readable {
     try {
       const { done, value } = result
       if (done !== true) {
-        this.push(toChunk(value))
+        const chunk = toChunk(value)
+        this.push(this.#keeper?.keep(chunk) ?? chunk)
         return
       }
       this.#source.onOver()

@@ -138,6 +138,7 @@ export class KeptSource {
 
 /** Reads a kept source from its beginning. Ending the reading doesn't end the source: another reader may follow. */
 export class KeptReader implements ChunkSource {
+  readonly mayReuse = false
   readonly #kept: KeptSource
   /** How many bytes this reader has read. */
   #offset = 0

@@ -229,6 +229,40 @@ describe('a body that is a FormData', () => {
   })
 })
 
+describe('an iterable that fills the same memory for each piece', () => {
+  const SIZE = 65_536
+
+  function* fill(buffers: readonly Buffer[]): Generator<Buffer> {
+    for (let i = 0; i < 40; i++) yield (buffers[i % buffers.length] as Buffer).fill(i + 1)
+  }
+
+  const expected = Buffer.concat(Array.from({ length: 40 }, (_, i) => Buffer.alloc(SIZE, i + 1)))
+
+  it.each([1, 2, 3])('is sent as yielded: %d buffers', async (count) => {
+    const { send } = await start()
+    const toBuffers = (): Buffer[] => Array.from({ length: count }, () => Buffer.alloc(SIZE))
+    expect((await send(fill(toBuffers()))).bytes.equals(expected)).toBe(true)
+    const pieces = fill(toBuffers())
+    const later = (async function* () {
+      yield 'head'
+      for await (const piece of pieces) yield piece
+    })()
+    expect((await send(later)).bytes.subarray(4).equals(expected)).toBe(true)
+  })
+
+  it('yielding slices of it is sent as yielded', async () => {
+    const { send } = await start()
+    const buffer = Buffer.alloc(3 * SIZE)
+    const slices = (function* () {
+      for (let i = 0; i < 40; i++) {
+        buffer.fill(i + 1)
+        yield buffer.subarray(SIZE * (i % 2), SIZE * ((i % 2) + 1))
+      }
+    })()
+    expect((await send(slices)).bytes.equals(expected)).toBe(true)
+  })
+})
+
 describe('a stream that has ended without data', () => {
   it.each([
     { what: 'and is closed', autoDestroy: true },

@@ -17,7 +17,7 @@ import { warnOnce } from '../../options/unknown-options.ts'
 import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
-import { listenTo } from './fallback-events.ts'
+import { AgentConnections } from './fallback-events.ts'
 import type { FallbackRoute, RouteOptions } from './own-fallback.ts'
 import { OwnFallback } from './own-fallback.ts'
 
@@ -50,6 +50,8 @@ class BuiltinRoute implements FallbackRoute {
   readonly #clock: Clock
   readonly #seen: BuiltinAgentClass | null
   #agent: BuiltinAgent | null = null
+  /** Null together with `#agent`. */
+  #connections: AgentConnections | null = null
   #isDestroyed = false
 
   constructor(
@@ -79,7 +81,7 @@ class BuiltinRoute implements FallbackRoute {
   async destroy(error: Error | null): Promise<void> {
     if (this.#isDestroyed) return
     this.#isDestroyed = true
-    await this.#agent?.destroy(error)
+    await this.#connections?.destroy(error)
   }
 
   #make(): BuiltinAgent {
@@ -109,7 +111,7 @@ class BuiltinRoute implements FallbackRoute {
       ...{ connectTimeout, strictContentLength },
       connect: toHttp1Connector(this.#options, this.#clock, exchange),
     })
-    if (events !== null) listenTo(agent, events, (error) => exchange?.wasTaken(error) === true)
+    this.#connections = new AgentConnections(agent, events, (error) => exchange?.wasTaken(error) === true)
     if (http1.clientTtl > 0) agent.on('connect', (_origin, targets) => checkTtl(targets, ageOption))
     return agent
   }

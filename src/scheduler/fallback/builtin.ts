@@ -18,14 +18,18 @@ export const SLOTS = Object.freeze({
 /** The class of the last Agent that was seen in the slots; null if none was. */
 let lastSeen: BuiltinAgentClass | null = null
 
+/** One of undici's dispatchers, as its events name it. */
+export interface BuiltinTarget {
+  destroy(error: Error | null): Promise<void>
+}
+
 /** The part of undici's Agent that Dodici needs. */
-export interface BuiltinAgent extends FallbackDispatcher {
-  on(event: 'connect', listener: (origin: URL, targets: readonly object[]) => void): unknown
+export interface BuiltinAgent extends FallbackDispatcher, BuiltinTarget {
+  on(event: 'connect', listener: (origin: URL, targets: readonly BuiltinTarget[]) => void): unknown
   on(
     event: 'disconnect' | 'connectionError',
-    listener: (origin: URL, targets: readonly object[], error: Error) => void,
+    listener: (origin: URL, targets: readonly BuiltinTarget[], error: Error) => void,
   ): unknown
-  destroy(error: Error | null): Promise<void>
 }
 
 /** The class of undici's Agents. */

@@ -1,41 +1,58 @@
 /**
- * The events of the connections that one of Dodici's fallbacks opens to one origin.
+ * The connections that one of Dodici's fallbacks opens to one origin: their events, and their end.
  *
  * @module
  */
 
+import { noop } from '../../core/noop.ts'
 import type { ConnectionEvents } from '../connection-events.ts'
-import type { BuiltinAgent } from './builtin.ts'
+import type { BuiltinAgent, BuiltinTarget } from './builtin.ts'
 
 /** Only the events of connections: `drain` belongs to the scheduler. */
 export type FallbackListener = Omit<ConnectionEvents, 'onDrain'>
 
 /** undici's arguments: the origin, and the dispatchers from the outermost to the one that has the connection. */
-type Targets = readonly object[]
+type Targets = readonly BuiltinTarget[]
 
-/**
- * Reports an Agent's HTTP/1.1 connections to a listener.
- *
- * @param isHidden whether to hide a failed connection from the caller: it continues as an HTTP/2 session
- */
-export function listenTo(
-  agent: BuiltinAgent,
-  listener: FallbackListener,
-  isHidden: (error: Error) => boolean,
-): void {
+/** An Agent's HTTP/1.1 connections. */
+export class AgentConnections {
+  readonly #agent: BuiltinAgent
   /** undici's dispatchers that have a connection: its end is reported, too. */
-  const connected = new WeakSet<object>()
-  agent.on('connect', (_url: URL, targets: Targets) => {
-    const connection = targets.at(-1)
-    if (connection === undefined) return
-    connected.add(connection)
-    listener.onConnect()
-  })
-  agent.on('disconnect', (_url: URL, targets: Targets, error: Error) => {
-    const connection = targets.at(-1)
-    if (connection !== undefined && connected.delete(connection)) listener.onDisconnect(error)
-  })
-  agent.on('connectionError', (_url: URL, _targets: Targets, error: Error) => {
-    if (!isHidden(error)) listener.onConnectionError(error)
-  })
+  readonly #connected = new Set<BuiltinTarget>()
+  #isDestroyed = false
+
+  /**
+   * @param listener is told about the connections; null if nobody has to be
+   * @param isHidden whether to hide a failed connection from the caller: it continues as an HTTP/2 session
+   */
+  constructor(agent: BuiltinAgent, listener: FallbackListener | null, isHidden: (error: Error) => boolean) {
+    this.#agent = agent
+    agent.on('connect', (_url: URL, targets: Targets) => {
+      const connection = targets.at(-1)
+      if (connection === undefined) return
+      this.#connected.add(connection)
+      // The listener may throw.
+      if (this.#isDestroyed) connection.destroy(null).catch(noop)
+      listener?.onConnect()
+    })
+    agent.on('disconnect', (_url: URL, targets: Targets, error: Error) => {
+      const connection = targets.at(-1)
+      if (connection !== undefined && this.#connected.delete(connection)) listener?.onDisconnect(error)
+    })
+    agent.on('connectionError', (_url: URL, _targets: Targets, error: Error) => {
+      if (!isHidden(error)) listener?.onConnectionError(error)
+    })
+  }
+
+  /**
+   * Destroys the Agent. Settles when its connections are gone.
+   *
+   * undici's Pool forgets a Client whose connection has failed, but gives it a request from its queue right after that.
+   * The Client connects for the request, and the Agent's own `destroy()` doesn't know it.
+   */
+  async destroy(error: Error | null): Promise<void> {
+    this.#isDestroyed = true
+    await this.#agent.destroy(error)
+    await Promise.all([...this.#connected].map((connection) => connection.destroy(error)))
+  }
 }

@@ -280,7 +280,8 @@ export interface UpstreamHealthCheck {
   timeout?: number | null | undefined
 
   /**
-   * Which responses are healthy: statuses, or a function that returns `true` for them. Not with `grpc`.
+   * Which responses are healthy: statuses, or a function that returns `true` for them. If it throws, the check has
+   * failed, and the error is an uncaught exception. Not with `grpc`.
    *
    * @default all from 200 to 299
    */

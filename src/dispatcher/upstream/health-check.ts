@@ -8,6 +8,7 @@ import type { DispatchController, DispatchHandler } from '../../../types/handler
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import type { Alarm, Clock } from '../../core/clock.ts'
+import { throwUncaught } from '../../core/original-timers.ts'
 import { RequestAbortedError } from '../../errors/errors.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -205,13 +206,17 @@ class CheckHandler implements DispatchHandler {
 
   onResponseEnd(_controller: DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#isOver) return
+    this.settle(this.#toVerdict(trailers))
+  }
+
+  /** A caller's function may throw. Its error says nothing about the upstream's health, and must not get lost. */
+  #toVerdict(trailers: IncomingHttpHeaders): boolean {
     const body = Buffer.concat(this.#pieces)
-    let isWell = false
-    // A caller's function may throw: its error propagates, and the checks continue.
     try {
-      isWell = this.#isGood({ statusCode: this.#statusCode, headers: this.#headers, trailers, body })
-    } finally {
-      this.settle(isWell)
+      return this.#isGood({ statusCode: this.#statusCode, headers: this.#headers, trailers, body })
+    } catch (thrown) {
+      throwUncaught(thrown)
+      return false
     }
   }
 

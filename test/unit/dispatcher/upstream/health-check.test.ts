@@ -4,6 +4,7 @@ import { Upstream } from '../../../../src/dispatcher/upstream/upstream.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../../types/index.ts'
 import { FakeDispatcher } from '../../../support/clients/fake-dispatcher.ts'
 import { INERT } from '../../../support/clients/inert-controller.ts'
+import { listenForUncaught } from '../../../support/clients/uncaught.ts'
 import { FakeClock } from '../../../support/clocks/fake-clock.ts'
 
 const RULES = {
@@ -146,11 +147,13 @@ describe('HealthChecks', () => {
     expect([scene.state, scene.handlers.length]).toEqual(['probing', 2])
   })
 
-  it('go on after a function of the caller’s has thrown', () => {
+  it('go on after a function of the caller’s has thrown: its error is an uncaught exception', async () => {
+    const uncaught = listenForUncaught()
     const scene = new Scene(0.5, () => {
       throw new Error('of the caller')
     })
-    expect(() => scene.respond(200)).toThrow('of the caller')
+    scene.respond(200)
+    await expect.poll(() => uncaught).toEqual(['of the caller'])
     scene.clock.advance(CHECKS.interval)
     expect(scene.handlers).toHaveLength(2)
   })

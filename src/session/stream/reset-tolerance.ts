@@ -9,12 +9,15 @@ import { ErrorCode } from '../../errors/error-codes.ts'
 /** A session with fewer resets wasn't ended because of them. */
 const MIN_RESETS = 20
 
+/** The smallest burst that is learned: a session that may send none at once would never reset a stream. */
+const LEAST_BURST = MIN_RESETS / 2
+
 /** For too many resets, nghttp2 ends a connection with INTERNAL_ERROR, Go's net/http with ENHANCE_YOUR_CALM. */
 const CODES: readonly number[] = [ErrorCode.INTERNAL_ERROR, ErrorCode.ENHANCE_YOUR_CALM]
 
 /**
  * How many resets the next sessions should send in one burst after a server has ended one: half as many as it had
- * sent, if they may have been the reason.
+ * sent, if they may have been the reason, but not fewer than 10.
  *
  * @param code the code in the GOAWAY
  * @param resets how many the session has sent
@@ -23,5 +26,5 @@ const CODES: readonly number[] = [ErrorCode.INTERNAL_ERROR, ErrorCode.ENHANCE_YO
  */
 export function toToleratedBurst(code: number, resets: number, burst: number): number | null {
   if (resets < MIN_RESETS || !CODES.includes(code)) return null
-  return Math.floor(Math.min(burst, resets) / 2)
+  return Math.max(LEAST_BURST, Math.floor(Math.min(burst, resets) / 2))
 }

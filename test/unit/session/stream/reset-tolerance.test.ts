@@ -20,4 +20,10 @@ describe('toToleratedBurst', () => {
     expect(toToleratedBurst(2, 400, NOTHING_KNOWN)).toBe(200)
     expect(toToleratedBurst(2, 600, 200)).toBe(100)
   })
+
+  it('never learns that a server tolerates none', () => {
+    let burst: number | null = NOTHING_KNOWN
+    const learned = Array.from({ length: 8 }, () => (burst = toToleratedBurst(2, 20, burst ?? 0)))
+    expect(learned).toEqual(Array(8).fill(10))
+  })
 })

@@ -3,21 +3,9 @@
 /** @type {Readonly<Record<string, string>>} */
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Neither HTML nor XML has a way to write these: most control characters, halves of pairs, and the two last ones. */
-const UNWRITABLE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is there to find them
-  /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
-
-/**
- * Text as it may stand in HTML and SVG, between tags and within quotes.
- *
- * @param {string | number} text
- * @returns {string}
- */
-export function escapeMarkup(text) {
-  const writable = String(text).replace(UNWRITABLE, '\ufffd')
-  return writable.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
-}
+/** Text as it may stand in HTML and SVG, between tags and within quotes. @param {string | number} text */
+export const escapeMarkup = (text) =>
+  String(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
 /**
  * @typedef {object} Palette

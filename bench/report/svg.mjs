@@ -23,7 +23,7 @@ import { fitText, textWidth, wrapText } from './text.mjs'
  * @typedef {object} Chart with at least one bar
  * @property {string} name of the file, without its ending
  * @property {string} title
- * @property {string} verdict what it says, in one sentence
+ * @property {string} verdict what it says, in one sentence; empty: nothing
  * @property {string} subtitle
  * @property {string} note
  * @property {readonly { heading: string, bars: readonly Bar[] }[]} groups
@@ -142,7 +142,7 @@ function describe({ verdict, subtitle, note, groups, lines }) {
     const heading = group === null ? '' : `${groups[group].heading}: `
     return `${heading}${label} ${text}`
   })
-  return [verdict.replace(/\.$/, ''), subtitle, ...figures, ...bounds, note].join('. ')
+  return [verdict.replace(/\.$/, ''), subtitle, ...figures, ...bounds, note].filter(Boolean).join('. ')
 }
 
 /** @param {Chart} chart @returns {string} */

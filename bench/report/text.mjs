@@ -3,52 +3,28 @@
  * widest of the fonts that the charts ask for.
  */
 
-/** In ems. What isn't named here is as wide as the widest letter of its kind. */
-const WIDTHS = [
-  { characters: "iljI.,:;|!'` ", width: 0.35 },
-  { characters: 'frt()[]{}/\\-"·', width: 0.47 },
-  { characters: 'abcdeghknopqsuvxyzJEFLSTZ0123456789–_?$µ*', width: 0.66 },
-  { characters: 'ABCDGHKNOPQRUVXY+=<>÷×&#~…', width: 0.84 },
-].flatMap(({ characters, width }) => [...characters].map((character) => ({ character, width })))
-const widthOf = new Map(WIDTHS.map(({ character, width }) => [character, width]))
-/** Letters of other scripts, and symbols; the latter come from unknown fonts. */
+/** In ems, of the characters that are narrower than an em. */
+const WIDTHS = new Map(
+  [
+    { characters: "iljI.,:;|!'` ", width: 0.35 },
+    { characters: 'frt()[]{}/\\-"·', width: 0.47 },
+    { characters: 'abcdeghknopqsuvxyzJEFLSTZ0123456789–_?$µ*', width: 0.66 },
+    { characters: 'ABCDGHKNOPQRUVXY+=<>÷×&#~…', width: 0.84 },
+  ].flatMap(({ characters, width }) => [...characters].map((character) => [character, width])),
+)
+/** Of letters of other scripts, and symbols. */
 const WIDEST = 1.1
-const SYMBOL = 1.5
-
 const BOLD = 1.13
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-
 /**
- * The characters as a reader sees them: an accent or a part of a flag is none by itself.
+ * @typedef {{ size: number, isBold?: boolean }} Font
  *
- * @param {string} text
- * @returns {string[]}
- */
-const toCharacters = (text) => [...graphemes.segment(text)].map(({ segment }) => segment)
-
-/** @param {string} character */
-function ems(character) {
-  const width = widthOf.get(character)
-  if (width !== undefined) return width
-  if (/^\p{ASCII}$/u.test(character)) return 1
-  return /\p{Emoji_Presentation}|[\u{10000}-\u{10ffff}]/u.test(character)
-    ? SYMBOL * Math.max(1, [...character].length / 2)
-    : WIDEST * [...character].length
-}
-
-/**
- * @typedef {object} Font
- * @property {number} size
- * @property {boolean} [isBold]
- *
- * @param {string} text
- * @param {Font} font
+ * @param {string} text @param {Font} font
  * @returns {number} at most so wide
  */
 export function textWidth(text, { size, isBold = false }) {
-  const width = toCharacters(text).reduce((sum, character) => sum + ems(character), 0)
-  return width * size * (isBold ? BOLD : 1)
+  const widths = [...text].map((character) => WIDTHS.get(character) ?? (character < '\x7f' ? 1 : WIDEST))
+  return widths.reduce((sum, width) => sum + width, 0) * size * (isBold ? BOLD : 1)
 }
 
 /**
@@ -59,7 +35,7 @@ export function textWidth(text, { size, isBold = false }) {
  */
 export function fitText(text, width, font) {
   if (textWidth(text, font) <= width) return text
-  const characters = toCharacters(text)
+  const characters = [...text]
   for (let kept = characters.length - 1; kept > 0; kept--) {
     const head = characters.slice(0, Math.ceil(kept / 2))
     const tail = characters.slice(characters.length - Math.floor(kept / 2))

@@ -2,7 +2,6 @@
 import {
   baseOf,
   isFloor,
-  isLine,
   isOurs,
   labelOf,
   peerClient,
@@ -61,10 +60,10 @@ function compare(scenario, { key, better }) {
   return null
 }
 
-/** One sentence about one scenario. @param {MeasuredScenario} scenario @param {Subject} subject @returns {string} */
+/** One sentence about one scenario, or none if there is nothing to compare. @param {MeasuredScenario} scenario @param {Subject} subject @returns {string} */
 export function toVerdict(scenario, subject) {
   const found = compare(scenario, subject)
-  if (found === null) return toLeader(scenario, subject)
+  if (found === null) return ''
   const { own, base, ratio, toFloor } = found
   const start = `With ${own.api}, ${labelOf(own)} ${subject.verb}`
   const other = labelOf(base)
@@ -96,17 +95,4 @@ export function toJointVerdict(parts, subject) {
   const [begin, ...others] = ratios
   const start = `With ${own.api}, ${labelOf(own)} ${subject.verb} ${begin?.ratio} times ${subject.noun} of ${labelOf(base)} ${begin?.where}`
   return `${[start, ...others.map(({ where, ratio }) => `${ratio} ${where}`)].join(', ')}.`
-}
-
-/** @param {MeasuredScenario} scenario @param {Subject} subject */
-function toLeader({ entries }, { key, better }) {
-  const told = entries.flatMap((entry) => {
-    const spread = spreadOf(entry, key)
-    return spread === null || isLine(entry) ? [] : [{ entry, value: spread.median }]
-  })
-  const [first, second] = told.toSorted((a, b) => (better === 'less' ? a.value - b.value : b.value - a.value))
-  if (first === undefined) return 'No client has a bar here.'
-  if (second === undefined)
-    return `${labelOf(first.entry)} is alone here: there is nothing to hold it against.`
-  return `The best is ${labelOf(first.entry)}; none of Dodici's stands beside it.`
 }

@@ -80,7 +80,7 @@ describe.skipIf(lacksChromium)('the report in a browser', () => {
       const titles = await browser.evaluate<string[]>(
         `[...document.querySelectorAll('h2')].map(({ textContent }) => textContent)`,
       )
-      expect(titles.at(-1)).toBe(HOSTILE.replace('\0', '\ufffd').replace('\ud800', '\ufffd'))
+      expect(titles.at(-1)).toBe(HOSTILE)
     })
   })
 

@@ -4,53 +4,28 @@ import { judge, RUNS, readRecords, toPercent, writeRecords } from './allocations
 import { openMeter, pinnedVersion } from './allocations/meter.mjs'
 import { bareOf, paths } from './allocations/paths.mjs'
 import { median } from './e2e/statistics.mjs'
+import { inTurns } from './turns.mjs'
 
 const help = `Measures the bytes of heap that each path allocates for a request, on the pinned Node 24, and compares them with what is recorded; exit
 code 1 when it is another figure.
 
   npm run bench:allocations -- --record
   --record         record
-  --dodici FILE    measure another build of Dodici, an ES module
-  --runs N         processes for each path (default: ${RUNS})
   --paths TEXT     only those with TEXT in their names, such as wire; --record keeps the others
 `
-
-function toSetting() {
-  const options = readOptions(help)
-  const text = options.text('paths') ?? ''
-  const all = Object.keys(paths)
-  if (!all.some((path) => path.includes(text))) throw new UsageError(`--paths: none has ${text} in its name`)
-  // The bare ones are what the others are compared with.
-  const names = all.filter((path) => path === bareOf(path) || path.includes(text))
-  return {
-    record: options.flag('record'),
-    dodici: options.text('dodici') ?? null,
-    runs: options.count('runs', RUNS),
-    names,
-  }
-}
 
 /** @param {readonly number[]} figures */
 const toBytes = (figures) => Math.round(median(figures))
 
-/**
- * Every path in turn, round after round, so that whatever else happens on the machine meets all of them.
- *
- * @param {string | null} dodici @param {number} runs @param {readonly string[]} names
- * @returns {Promise<Map<string, number[]>>}
- */
-async function measureAll(dodici, runs, names) {
-  const meter = await openMeter(dodici)
+/** @param {readonly string[]} names @returns {Promise<Map<string, number[]>>} */
+async function measureAll(names) {
+  const meter = await openMeter()
   try {
-    /** @type {Map<string, number[]>} */
-    const figures = new Map(names.map((path) => [path, []]))
-    for (let run = 1; run <= runs; run++) {
-      for (const [path, list] of figures) {
-        process.stderr.write(`run ${run} of ${runs}: ${path}\n`)
-        list.push(await meter.measure(path))
-      }
-    }
-    return figures
+    const figures = await inTurns(names, { warmup: 0, rounds: RUNS }, (path) => {
+      process.stderr.write(`${path}\n`)
+      return meter.measure(path)
+    })
+    return new Map(names.map((path, index) => [path, figures[index]]))
   } finally {
     await meter.close()
   }
@@ -88,11 +63,15 @@ function toRecords(figures, recorded) {
 }
 
 await runMain(async () => {
-  const { record, dodici, runs, names } = toSetting()
+  const options = readOptions(help)
+  const text = options.text('paths') ?? ''
+  const all = Object.keys(paths)
+  if (!all.some((path) => path.includes(text))) throw new UsageError(`--paths: none has ${text} in its name`)
   const recorded = await readRecords()
-  const figures = await measureAll(dodici, runs, names)
+  // The bare ones are what the others are compared with.
+  const figures = await measureAll(all.filter((path) => path === bareOf(path) || path.includes(text)))
   console.table(toTable(figures, recorded.bytes))
-  if (record) {
+  if (options.flag('record')) {
     await writeRecords({ node: await pinnedVersion(), bytes: toRecords(figures, recorded.bytes) })
     process.stdout.write('Recorded.\n')
     return

@@ -19,7 +19,6 @@ const help = `Usage: node scripts/fuzz.mjs [options]
                   or both, one after the other
   --seeds A,B,…   plays these alone, and nothing else (--clients, --model)
   --engine NAME   of the clients: node, wire or both, one after the other (default: both)
-  --workers N     processes at a time that play clients (default: 1)
   --keep-going    goes on after a failure, and sums up what failed
   --collect       collects garbage after each round: a crash that comes with that names its seed
   --verbose       writes down all that happens in a client's round
@@ -44,7 +43,6 @@ await runMain(async () => {
     seed: seeds?.[0] ?? number('seed', Date.now() % 2 ** 31),
     seeds,
     rounds: seeds?.length ?? number('rounds', 1e12),
-    workers: Math.max(1, number('workers', 1)),
     keepsGoing: options.flag('keep-going'),
     collects: options.flag('collect'),
     isVerbose: options.flag('verbose'),

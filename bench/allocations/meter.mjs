@@ -1,7 +1,6 @@
 /** Runs the worker on the pinned Node 24, against a server in a process of its own. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { keep, linesOf, stop } from '../../scripts/processes.mjs'
 import { compileScript } from '../../scripts/support.mjs'
@@ -54,20 +53,16 @@ async function readNumber(child) {
  * @property {() => Promise<void>} close
  */
 
-/**
- * @param {string | null} [file] a build of Dodici as an ES module; null for one of the sources as they are
- * @returns {Promise<Meter>}
- */
-export async function openMeter(file = null) {
+/** @returns {Promise<Meter>} */
+export async function openMeter() {
   const node = await pinnedNode()
-  const compiled = file === null ? compileScript('../src/index.ts') : null
+  const { file: dodici, remove } = compileScript('../src/index.ts')
   const server = start(node, [toFile('server.mjs')])
   const close = async () => {
     await stop(server)
-    compiled?.remove()
+    remove()
   }
   try {
-    const dodici = compiled?.file ?? resolve(file ?? '')
     const origin = `http://127.0.0.1:${await readNumber(server)}`
     return { measure: (path, extra = 0) => measure(node, { path, origin, dodici, extra }), close }
   } catch (error) {

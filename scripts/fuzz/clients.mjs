@@ -17,7 +17,6 @@ const REPORT_EVERY = 10_000
  * @property {number} seed
  * @property {readonly number[] | null} seeds in place of those that follow the first
  * @property {number} rounds for each engine
- * @property {number} workers processes at a time
  * @property {boolean} keepsGoing
  * @property {boolean} collects whether garbage is collected after each round
  * @property {boolean} isVerbose
@@ -33,31 +32,24 @@ function say(line) {
  * @param {ClientOptions} options
  * @returns {Promise<boolean>} whether all held
  */
-async function fuzzEngine(file, engine, model, { engines: _engines, models: _models, workers, ...options }) {
-  const { seed, rounds } = options
+async function fuzzEngine(file, engine, model, { engines: _engines, models: _models, ...options }) {
+  const { seed } = options
   const peers =
     model === null ? '' : `, with ${model === 'legal' ? 'a legal server' : 'a server that is wrong once'}`
   say(`Clients on engine ${engine}${peers}, Node ${process.versions.node}, from seed ${seed}`)
   const begun = Date.now()
   const sinceThen = () => `${((Date.now() - begun) / 1_000).toFixed(0)} s`
-  const runs = Array.from({ length: workers }, (_none, index) => {
-    const share = Math.floor(rounds / workers) + (index < rounds % workers ? 1 : 0)
-    const progress = join(dirname(file), `progress-${engine}-${index}`)
-    writeFileSync(progress, '')
-    const orders = { ...options, engine, model, seed: seed + index, step: workers, rounds: share }
-    const watch = { file, progress, standstill: STANDSTILL, say }
-    return { progress, orders, end: watchRounds(watch, orders) }
-  })
-  const timer = setInterval(() => {
-    const seeds = runs.map(({ progress, orders }) => readProgress(progress, orders).seed)
-    say(`At seed ${seeds.join(', ')} after ${sinceThen()}`)
-  }, REPORT_EVERY)
-  const results = await Promise.all(runs.map(({ end }) => end))
+  const progress = join(dirname(file), `progress-${engine}`)
+  writeFileSync(progress, '')
+  const orders = { ...options, engine, model, step: 1 }
+  const timer = setInterval(
+    () => say(`At seed ${readProgress(progress, orders).seed} after ${sinceThen()}`),
+    REPORT_EVERY,
+  )
+  const watch = { file, progress, standstill: STANDSTILL, say }
+  const { played, hasFailed, nodeAborts } = await watchRounds(watch, orders)
   clearInterval(timer)
-  const played = results.reduce((sum, result) => sum + result.played, 0)
-  const hasFailed = results.some((result) => result.hasFailed)
-  const aborts = results.reduce((sum, result) => sum + result.nodeAborts, 0)
-  if (aborts > 0) say(`Node itself has aborted ${aborts} × (~Http2Session(): docs/differences.md)`)
+  if (nodeAborts > 0) say(`Node itself has aborted ${nodeAborts} × (~Http2Session(): docs/differences.md)`)
   const outcome = hasFailed ? 'FAILED' : 'all held'
   say(`Engine ${engine}: ${played} rounds from seed ${seed} in ${sinceThen()}; ${outcome}`)
   return !hasFailed

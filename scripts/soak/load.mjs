@@ -285,7 +285,7 @@ async function load({ fleet, watch, shared, random, isOver, atATime, firstNumber
  * @param {Watch} options.watch @param {Target[]} options.targets
  * @param {((started: number) => boolean)[]} options.parts when each is over
  * @param {typeof kinds} [options.moreKinds]
- * @param {() => Promise<void>} [options.begin] before all calls
+ * @param {string[]} [options.before] the state of the process, to which it has to come back
  * @param {() => () => void} [options.measure] while the second part is played; ends with it
  * @param {() => Promise<void>} options.end after all calls
  * @param {(told: Told) => void} options.report
@@ -297,7 +297,7 @@ export async function play({
   targets,
   parts,
   moreKinds,
-  begin,
+  before = toProcessState(),
   measure,
   end,
   report,
@@ -305,10 +305,8 @@ export async function play({
   const random = makeRandom(setting.seed)
   const shared = new SharedSignals()
   const fleet = new Fleet(await import(setting.module), targets, engine, makeRandom(random.fork()), watch)
-  const before = toProcessState()
   const told = { dispatchers: 0, calls: 0, seconds: 0 }
   const tell = () => report({ ...told, dispatchers: fleet.made })
-  await begin?.()
   const stopGuard = guard(watch, tell)
   const common = { fleet, watch, shared, random, atATime: setting.atATime, moreKinds }
   const firstNumber = await load({ ...common, isOver: parts[0], firstNumber: 0 })

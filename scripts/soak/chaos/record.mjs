@@ -108,7 +108,7 @@ export function toHistogram(times) {
 }
 
 /** @param {Counts} histogram @param {number} share from 0 to 1 @returns {number} milliseconds; 0: there are none */
-export function toQuantile(histogram, share) {
+function toQuantile(histogram, share) {
   const sorted = Object.entries(histogram).map(([time, count]) => [Number(time), count])
   sorted.sort(([a], [b]) => a - b)
   const total = sorted.reduce((sum, [, count]) => sum + count, 0)
@@ -150,7 +150,7 @@ function toHours({ seconds }) {
 const quantile = ({ recoveries }, share) => `${format(toQuantile(recoveries, share))} ms`
 
 /** @type {readonly (readonly [string, (record: EngineRecord) => string | number])[]} */
-const SUMMARY = [
+export const SUMMARY = [
   ['hours', toHours],
   ['runs', ({ runs }) => runs],
   ['calls', ({ calls }) => calls],

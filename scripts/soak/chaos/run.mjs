@@ -5,19 +5,11 @@ import { startChild } from '../../children.mjs'
 import { makeRandom } from '../../random.mjs'
 import { chaosKinds } from '../calls.mjs'
 import { play } from '../load.mjs'
-import { conclude, report, toLines, watchProcess } from '../verdict.mjs'
+import { conclude, report, toLines, toProcessState, watchProcess } from '../verdict.mjs'
 import { Watch } from '../watch.mjs'
 import { checkCounters, startServers, tallyPosts } from './posts.mjs'
 import { Probes } from './probes.mjs'
-import {
-  addCounts,
-  addRecords,
-  emptyRecord,
-  readState,
-  toHistogram,
-  toQuantile,
-  writeState,
-} from './record.mjs'
+import { addCounts, addRecords, emptyRecord, readState, SUMMARY, toHistogram, writeState } from './record.mjs'
 
 const MEGABYTE = 1e6
 const AT_A_TIME = 60
@@ -34,6 +26,7 @@ const MAX_RSS_GROWTH = 40
 const SETTLED_MARKS = 3
 /**
  * @typedef {'node' | 'wire'} Engine
+ * @typedef {import('./record.mjs').State} State
  * @typedef {import('../../soak.mjs').Setting} Setting
  * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
  * @typedef {Awaited<ReturnType<typeof startChild<import('./relay.mjs').Methods, import('./lane.mjs').FaultEvent>>>} Relay
@@ -55,164 +48,115 @@ function toMark() {
 /** @param {import('./record.mjs').Mark} mark */
 const toRest = ({ rss, young = 0 }) => rss - young
 
-/** One engine's run. */
-class Run {
-  watch = new Watch()
-  record = emptyRecord()
-  /** When the load began. Milliseconds of the process. */
-  #begun = 0
-  /** @type {Probes | null} */
-  #probes = null
-
-  /** @param {Engine} engine @param {Setting} options @param {Servers} servers @param {Relay} relay */
-  constructor(engine, options, servers, relay) {
-    this.engine = engine
-    this.options = options
-    this.servers = servers
-    this.relay = relay.child
-    this.ways = servers.servers.map((server, index) => ({ ...server, ...relay.listening[index] }))
-  }
-
-  async play() {
-    const { engine, watch, ways, options } = this
-    const setting = { ...options, atATime: options.atATime ?? AT_A_TIME }
-    const dodici = await import(options.module)
-    const targets = ways.map(({ name, faulty, speaksGrpc, weights }) => {
-      return { url: `http://127.0.0.1:${faulty}`, isReal: false, name, weights, speaksGrpc }
-    })
-    const first = Math.min(options.milliseconds * WARMUP.share, WARMUP.most)
-    await play({
-      ...{ engine, setting, watch, targets, moreKinds: chaosKinds },
-      parts: [first, options.milliseconds].map((until) => () => performance.now() - this.#begun >= until),
-      begin: async () => {
-        const probes = new Probes(dodici, engine, ways, watch)
-        this.#probes = probes
-        this.relay.onEvent = (event) => probes.onFault(event)
-        await checkCounters(dodici, engine, this.servers)
-        this.#begun = performance.now()
-      },
-      measure: () => this.#mark(),
-      end: () => this.#end(dodici),
-      report: (told) => this.#report(told),
-    })
-    this.#judgeRss()
-  }
-
-  /** Looks at the memory from time to time. */
-  #mark() {
-    const add = () => {
-      const minute = Math.round((performance.now() - this.#begun) / 60_000)
-      this.record.marks.push({ run: 0, minute, ...toMark() })
-    }
-    add()
-    const timer = setInterval(add, MARK)
-    return () => {
-      clearInterval(timer)
-      add()
-    }
-  }
-
-  /** @param {typeof import('../../../src/index.ts')} dodici */
-  async #end(dodici) {
-    const { record, watch, servers, engine } = this
-    record.seconds = Math.round((performance.now() - this.#begun) / 1_000)
-    Object.assign(record, await tallyPosts(dodici, engine, servers, watch))
-    const lanes = await this.relay.ask('tally')
-    for (const { name, faults, goaways, earned, strange, connections } of lanes) {
-      record.connections += connections
-      record.faults = addCounts(record.faults, faults)
-      record.goaways = addCounts(record.goaways, goaways)
-      for (const [why, count] of Object.entries(earned)) record.earned[`${name}: ${why}`] = count
-      for (const what of strange) watch.violate(`${name}: ${what}`)
-    }
-    this.#probes?.judge()
-    await this.#probes?.end()
-  }
-
-  /** @param {import('../load.mjs').Told} told */
-  #report(told) {
-    const { watch, record } = this
-    const { times = [], late = 0, notes = [] } = this.#probes ?? {}
-    const { outcomes, errors, servers, kinds } = watch
-    const calls = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
-    Object.assign(record, { runs: 1, calls, outcomes, errors, servers, kinds, late, lateNotes: notes })
-    record.recoveries = toHistogram(times)
-    report(watch, told)
-    console.log(`Calls by server:\n${toLines(servers)}\nCalls by kind:\n${toLines(kinds)}`)
-    const { faults, goaways, earned, posts } = record
-    console.log(`Faults:\n${toLines(faults)}\nGOAWAYs of the client, by code:\n${toLines(goaways)}`)
-    console.log(
-      `Earned:\n${toLines(earned)}\nPOSTs that were taken, by who has counted them:\n${toLines(posts)}`,
-    )
-    const [half, most, all] = [0.5, 0.99, 1].map((share) => toQuantile(record.recoveries, share))
-    console.log(
-      `Recovery after ${times.length} faults: median ${half} ms, 99 % ${most} ms, max ${all} ms; ` +
-        `${late} late\n${notes.map((note) => `  ${note}\n`).join('')}`,
-    )
-    console.log(`${record.connections} connections in ${record.seconds} s`)
-  }
-
-  /** Adds what was counted to the file, if there is one. @param {string[]} missing servers */
-  save(missing) {
-    const { record, watch, engine, options } = this
-    if (options.state === null) return
-    const state = readState(options.state)
-    const old = state.engines[engine] ?? emptyRecord()
-    record.marks = record.marks.map((mark) => ({ ...mark, run: old.runs + 1 }))
-    record.seeds = [options.seed]
-    record.violations = watch.violations
-    record.violationCount = watch.violationCount
-    state.engines[engine] = addRecords(old, record)
-    state.node = [...new Set([...state.node, process.versions.node])]
-    for (const { name, version } of this.servers.servers) state.versions[name] = version
-    state.missing = missing
-    writeState(options.state, state)
-  }
-
-  #judgeRss() {
-    const { marks } = this.record
-    const texts = marks.map(
-      ({ minute, rss, committed, young }) => `${rss} (${committed}, ${young}) after ${minute} min`,
-    )
-    console.log(`RSS (of it V8's heap, and of that its young generation), MB: ${texts.join(', ')}`)
-    const last = marks.at(-1)
-    if (last === undefined || marks.length <= SETTLED_MARKS) return
-    const settled = Math.max(...marks.slice(0, SETTLED_MARKS).map(toRest))
-    if (toRest(last) - settled <= MAX_RSS_GROWTH) return
-    this.watch.violate(`RSS without the young generation has grown from ${settled} to ${toRest(last)} MB`)
-  }
+/** @param {import('./record.mjs').Mark[]} marks of one run @param {Watch} watch */
+function judgeRss(marks, watch) {
+  console.log(
+    `RSS after so many minutes, MB: ${marks.map(({ minute, rss }) => `${minute}: ${rss}`).join(', ')}`,
+  )
+  const last = marks.at(-1)
+  if (last === undefined || marks.length <= SETTLED_MARKS) return
+  const settled = Math.max(...marks.slice(0, SETTLED_MARKS).map(toRest))
+  if (toRest(last) - settled > MAX_RSS_GROWTH)
+    watch.violate(`RSS without the young generation has grown from ${settled} to ${toRest(last)} MB`)
 }
 
-/**
- * With servers of its own, so that failures of one engine don't affect another.
- *
- * @param {Engine} engine @param {Setting} options
- */
-export async function runChaos(engine, options) {
+/** One engine's run. @param {Engine} engine @param {Setting} setting @param {Servers} servers @param {Relay} relay @param {Watch} watch */
+async function playRun(engine, setting, servers, { child, listening }, watch) {
+  /** @type {typeof import('../../../src/index.ts')} */
+  const dodici = await import(setting.module)
+  const record = emptyRecord()
+  const before = toProcessState()
+  const ways = servers.servers.map((server, index) => ({ ...server, ...listening[index] }))
+  const targets = ways.map(({ name, faulty, speaksGrpc, weights }) => {
+    return { url: `http://127.0.0.1:${faulty}`, isReal: false, name, weights, speaksGrpc }
+  })
+  const probes = new Probes(dodici, engine, ways, watch)
+  child.onEvent = (event) => probes.onFault(event)
+  await checkCounters(dodici, engine, servers)
+  const begun = performance.now()
+  const toSeconds = () => (performance.now() - begun) / 1_000
+  const first = Math.min(setting.milliseconds * WARMUP.share, WARMUP.most)
+  await play({
+    ...{ engine, watch, targets, moreKinds: chaosKinds, before },
+    setting: { ...setting, atATime: setting.atATime ?? AT_A_TIME },
+    parts: [first, setting.milliseconds].map((until) => () => toSeconds() >= until / 1_000),
+    measure() {
+      const add = () => record.marks.push({ run: 0, minute: Math.round(toSeconds() / 60), ...toMark() })
+      add()
+      const timer = setInterval(add, MARK)
+      return () => {
+        clearInterval(timer)
+        add()
+      }
+    },
+    async end() {
+      record.seconds = Math.round(toSeconds())
+      Object.assign(record, await tallyPosts(dodici, engine, servers, watch))
+      for (const { name, faults, goaways, earned, strange, connections } of await child.ask('tally')) {
+        record.connections += connections
+        record.faults = addCounts(record.faults, faults)
+        record.goaways = addCounts(record.goaways, goaways)
+        for (const [why, count] of Object.entries(earned)) record.earned[`${name}: ${why}`] = count
+        for (const what of strange) watch.violate(`${name}: ${what}`)
+      }
+      probes.judge()
+      await probes.end()
+    },
+    report(told) {
+      const { outcomes, errors, servers, kinds } = watch
+      const { late, notes: lateNotes } = probes
+      const calls = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
+      Object.assign(record, { runs: 1, calls, outcomes, errors, servers, kinds, late, lateNotes })
+      record.recoveries = toHistogram(probes.times)
+      report(watch, told)
+      for (const what of /** @type {const} */ (['servers', 'kinds', 'faults', 'goaways', 'earned', 'posts']))
+        console.log(`Of ${what}:\n${toLines(record[what])}`)
+      for (const [title, select] of SUMMARY) console.log(`${title}: ${select(record)}`)
+      for (const note of lateNotes) console.log(`  ${note}`)
+    },
+  })
+  judgeRss(record.marks, watch)
+  return record
+}
+
+/** Adds what was counted to a file. @param {string} file @param {Engine} engine @param {State} run with one record, of the engine */
+function save(file, engine, { node, versions, missing, engines }) {
+  const state = readState(file)
+  const old = state.engines[engine] ?? emptyRecord()
+  const marks = engines[engine].marks.map((mark) => ({ ...mark, run: old.runs + 1 }))
+  state.engines[engine] = addRecords(old, { ...engines[engine], marks })
+  state.node = [...new Set([...state.node, ...node])]
+  writeState(file, { ...state, versions: { ...state.versions, ...versions }, missing })
+}
+
+/** @param {Engine} engine @param {Setting} setting */
+export async function runChaos(engine, setting) {
+  const watch = new Watch()
   /** @type {string[]} */
   const missing = []
   const servers = await startServers((what) => {
     process.stderr.write(`LEFT OUT: ${what}\n`)
     missing.push(what.split(':')[0])
+    if (process.env.CI === 'true') watch.violate(`left out: ${what}`)
   })
-  const names = servers.servers.map(({ name, version }) => `${name} ${version}`)
-  console.log(
-    `Chaos: engine ${engine}, seed ${options.seed}, Node ${process.versions.node}, with ${names.join(', ')}`,
-  )
+  const versions = Object.fromEntries(servers.servers.map(({ name, version }) => [name, version]))
+  const { seed, state } = setting
+  console.log(`Chaos: engine ${engine}, seed ${seed}, Node ${process.versions.node}, with`, versions)
   /** @type {Relay | null} */
   let relay = null
   try {
     relay = await startChild('soak/chaos/relay.mjs', {
-      seed: makeRandom(options.seed + 1).fork(),
+      seed: makeRandom(seed + 1).fork(),
       servers: servers.servers.map(({ name, port }) => ({ name, port })),
     })
-    const run = new Run(engine, options, servers, relay)
-    if (missing.length > 0 && process.env.CI === 'true') run.watch.violate(`left out: ${missing.join(', ')}`)
-    const unwatch = watchProcess(run.watch)
-    await run.play()
+    const unwatch = watchProcess(watch)
+    const record = await playRun(engine, setting, servers, relay, watch)
     unwatch()
-    run.save(missing)
-    conclude(run.watch)
+    const { violations, violationCount } = watch
+    const whole = { ...record, seeds: [seed], violations, violationCount }
+    if (state !== null)
+      save(state, engine, { node: [process.versions.node], versions, missing, engines: { [engine]: whole } })
+    conclude(watch)
   } finally {
     await Promise.all([relay?.child.stop(), servers.stop()])
   }

@@ -37,7 +37,7 @@ const ONCE = [
   'test/unit/!(fetch)/**',
   'test/unit/*.test.ts',
   'test/process/{build-script,faults,kept-memory}.test.ts',
-  'test/api/undici/bundled.test.ts',
+  'test/interop/bundled.test.ts',
   // Of other runtimes, and of tools that run on Node 22 whatever the line.
   'test/interop/{runtimes/**,mocking-tools.test.ts}',
   'test/docs/{pages,testing-page}/**',

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findNodeForUndici8 } from '../api/undici/rig.ts'
+import { lacksPackages } from '../support/clients/packages.ts'
 import { listen } from '../support/servers/listen.ts'
 import { read, toCertificate } from '../support/servers/server.ts'
 
@@ -81,6 +82,8 @@ const REFUSED = {
   'refused http': 'failed: Nock: Disallowed net connect for "other.test:80/"',
 }
 
+const LACKING = lacksPackages('user-tools')
+
 let folder = ''
 let node = ''
 
@@ -133,24 +136,26 @@ function toCases(ways: readonly string[]): [way: string, engine: string][] {
   )
 }
 
-it.each(
-  toCases([...FETCHES, ...REQUESTS]),
-)('nock mocks %s, and lets other requests through (engine %s)', async (way, engine) => {
-  expect(await run('nock', way, { engine, MOCKS: 'yes' })).toEqual({
-    ...toMocked('failed: a mocked error'),
-    ...REFUSED,
-    ...toReal(way),
-  })
-})
+it.skipIf(LACKING).each(toCases([...FETCHES, ...REQUESTS]))(
+  'nock mocks %s, and lets other requests through (engine %s)',
+  async (way, engine) => {
+    expect(await run('nock', way, { engine, MOCKS: 'yes' })).toEqual({
+      ...toMocked('failed: a mocked error'),
+      ...REFUSED,
+      ...toReal(way),
+    })
+  },
+)
 
-it.each(
-  toCases(FETCHES),
-)('msw mocks %s, and lets other requests through (engine %s)', async (way, engine) => {
-  // Node's own fetch rejects without a cause here.
-  const error = `failed: ${way === BUILTIN ? 'fetch failed' : 'Network error'}`
-  expect(await run('msw', way, { engine, MOCKS: 'yes' })).toEqual({ ...toMocked(error), ...toReal(way) })
-})
+it.skipIf(LACKING).each(toCases(FETCHES))(
+  'msw mocks %s, and lets other requests through (engine %s)',
+  async (way, engine) => {
+    // Node's own fetch rejects without a cause here.
+    const error = `failed: ${way === BUILTIN ? 'fetch failed' : 'Network error'}`
+    expect(await run('msw', way, { engine, MOCKS: 'yes' })).toEqual({ ...toMocked(error), ...toReal(way) })
+  },
+)
 
-it.each(toCases(REQUESTS))('msw lets %s through (engine %s)', async (way, engine) => {
+it.skipIf(LACKING).each(toCases(REQUESTS))('msw lets %s through (engine %s)', async (way, engine) => {
   expect(await run('msw', way, { engine, MOCKS: 'no' })).toEqual(toReal(way))
 })

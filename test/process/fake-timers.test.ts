@@ -1,26 +1,25 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runNode } from '../support/clients/child.ts'
+import { lacksPackages, resolvePackage } from '../support/clients/packages.ts'
 import { REFUSED_STREAM } from '../support/peers/error-codes.ts'
 import { startServer } from '../support/servers/server.ts'
 import { BASICS } from './children/basics.ts'
 
 const children = new URL('./children/', import.meta.url)
-const JEST = createRequire(import.meta.url).resolve('jest/bin/jest')
 let folder = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dodici-fake-timers-'))
   const common = { outdir: folder, bundle: true, platform: 'node', target: 'node20' } as const
-  const toEntry = (name: string): string => fileURLToPath(new URL(`${name}.ts`, children))
+  const toEntry = (name: string): string => fileURLToPath(new URL(name, children))
   await build({
     ...common,
-    entryPoints: [toEntry('faked')],
+    entryPoints: [toEntry('faked.ts')],
     outExtension: { '.js': '.mjs' },
     // What is imported late stays a file of its own, and isn't run before.
     splitting: true,
@@ -31,7 +30,7 @@ beforeAll(async () => {
   })
   await build({
     ...common,
-    entryPoints: [toEntry('in-jest')],
+    entryPoints: [toEntry('in-jest.mjs')],
     outExtension: { '.js': '.test.cjs' },
     format: 'cjs',
     external: ['@jest/globals'],
@@ -75,7 +74,7 @@ describe('when time is faked', () => {
     expect(reports[2]).toEqual({ timers: 0 })
   })
 
-  it.each([
+  it.skipIf(lacksPackages('user-tools')).each([
     ['nowhere', {}],
     ['late', {}],
     ['everywhere', { fakeTimers: { enableGlobally: true } }],
@@ -90,7 +89,8 @@ describe('when time is faked', () => {
       transform: {},
       watchman: false,
     }
-    const { code, stderr } = await runNode(JEST, '--config', JSON.stringify(config), '--runInBand', '--ci')
+    const jest = resolvePackage('user-tools', 'jest/bin/jest')
+    const { code, stderr } = await runNode(jest, '--config', JSON.stringify(config), '--runInBand', '--ci')
     expect([code, code === 0 ? '' : stderr]).toEqual([0, ''])
   })
 })

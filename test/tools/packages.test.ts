@@ -43,6 +43,7 @@ describe('a folder with a package.json apart', () => {
     'docs/site',
     'test/interop/aws',
     'test/interop/grpc-clients',
+    'test/interop/user-tools',
   ])('%s names no registry in its lock file, and exact versions', (name) => {
     const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
     expect(readdirSync(folder)).toContain('package-lock.json')

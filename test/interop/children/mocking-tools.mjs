@@ -1,5 +1,6 @@
 // Requests beside a tool that answers some of them: one process for each tool and each way of sending requests. It prints what each has got.
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
 const [, , toolName, wayName] = process.argv
 const { DODICI, ENTRY, ORIGIN, PLAIN, CA, MOCKS, engine } = process.env
@@ -69,12 +70,11 @@ const WAYS = {
   },
 }
 
-/** By a name that the compiler doesn't follow: the declarations of the tools need types of a browser's. */
-const load = (name) => import(name)
+const load = createRequire(new URL('../user-tools/package.json', import.meta.url))
 
 const TOOLS = {
   async nock() {
-    const { default: nock } = await load('nock')
+    const { default: nock } = load('nock')
     const type = { 'content-type': 'text/plain' }
     for (const origin of ['https://mocked.test', 'http://mocked.test']) {
       nock(origin)
@@ -103,8 +103,8 @@ const TOOLS = {
   },
 
   async msw() {
-    const { http, HttpResponse, delay } = await load('msw-3')
-    const { setupServer } = await load('msw-3/node')
+    const { http, HttpResponse, delay } = load('msw')
+    const { setupServer } = load('msw/node')
     const toHandlers = (origin) => [
       http.get(`${origin}/hello`, () => HttpResponse.text('a mock')),
       http.get(`${origin}/late`, async () => {

@@ -1,11 +1,11 @@
-/** Clients that others wrote and that `npm ci` doesn't install: each folder of them has a package.json of its own. */
+/** Clients and tools that others wrote and that `npm ci` doesn't install: each folder of them has a package.json of its own. */
 
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { hasPackages } from '../../../scripts/packages.mjs'
 
 /** A folder that `scripts/install-clients.mjs` fills. */
-export type PackagesFolder = 'aws' | 'grpc-clients'
+export type PackagesFolder = 'aws' | 'grpc-clients' | 'user-tools'
 
 function toFolder(name: PackagesFolder): string {
   return fileURLToPath(new URL(`../../interop/${name}/`, import.meta.url))
@@ -25,8 +25,17 @@ export function lacksPackages(name: PackagesFolder): boolean {
   return true
 }
 
+function requireIn(name: PackagesFolder): NodeJS.Require {
+  if (!hasPackages(toFolder(name))) throw new Error(toReason(name))
+  return createRequire(`${toFolder(name)}package.json`)
+}
+
 /** A package of the folder, to which its test says what it has. Its types aren't there when types are checked. */
 export function loadPackage<T>(name: PackagesFolder, specifier: string): T {
-  if (!hasPackages(toFolder(name))) throw new Error(toReason(name))
-  return createRequire(`${toFolder(name)}package.json`)(specifier)
+  return requireIn(name)(specifier)
+}
+
+/** The path of a file in a package of the folder. */
+export function resolvePackage(name: PackagesFolder, specifier: string): string {
+  return requireIn(name).resolve(specifier)
 }

@@ -10,16 +10,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { inTurn } from '../../support/clocks/sample.ts'
-import { listen } from '../../support/servers/listen.ts'
-import { startServer } from '../../support/servers/server.ts'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { Printed } from '../api/undici/rig.ts'
+import { LOADABLE, makeProject } from '../api/undici/rig.ts'
+import { lacksPackages } from '../support/clients/packages.ts'
+import { inTurn } from '../support/clocks/sample.ts'
+import { listen } from '../support/servers/listen.ts'
+import { startServer } from '../support/servers/server.ts'
 import type { Bundler, Format } from './bundlers.ts'
 import { BUNDLERS } from './bundlers.ts'
-import type { Printed } from './rig.ts'
-import { LOADABLE, makeProject } from './rig.ts'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const names = Object.keys(BUNDLERS) as Bundler[]
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
@@ -106,9 +107,17 @@ async function play(outfile: string): Promise<Printed> {
 }
 
 /** What each bundler makes of each format, and each failure, is told once: they take turns. */
+const LACKS_WEBPACK = lacksPackages('user-tools')
+
+function skipWithout(bundler: Bundler): void {
+  beforeEach(({ skip }) => skip(LACKS_WEBPACK && bundler === 'webpack'))
+}
+
 const toFormats = (bundler: Bundler, turn: number) => inTurn(FORMATS, names.indexOf(bundler) + turn)
 
 describe.each(names)('bundled by %s', (bundler) => {
+  skipWithout(bundler)
+
   it.each(FORMATS)('as %s runs with undici beside it', async (format) => {
     const project = makeProject('undici 7')
     const order = { bundler, format, isExternal: true, source: PROGRAM, project }
@@ -152,6 +161,8 @@ describe.each(names)('bundled by %s', (bundler) => {
 
 // rollup by itself follows no CommonJS.
 describe.each(names.filter((bundler) => bundler !== 'rollup'))('bundled by %s', (bundler) => {
+  skipWithout(bundler)
+
   it.each(toFormats(bundler, 1))('runs with undici in it, as %s', async (format) => {
     const project = makeProject('undici 7')
     const { outfile } = await bundle({ bundler, format, isExternal: false, source: PROGRAM, project })

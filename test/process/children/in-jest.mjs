@@ -4,7 +4,7 @@ import { BASICS, runBasics } from './basics.ts'
 
 const { ORIGIN, FAKES } = Object(globalThis)
 
-test.each(['node', 'wire'] as const)('the basics on engine %s', async (engine) => {
+test.each(['node', 'wire'])('the basics on engine %s', async (engine) => {
   if (FAKES === 'late') jest.useFakeTimers()
   expect(await runBasics(ORIGIN, engine)).toEqual(BASICS)
 })

@@ -1,10 +1,10 @@
 /** Bundlers, each asked in the same way for one file of a program. */
 
-import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { build as buildByEsbuild } from 'esbuild'
 import { rollup } from 'rollup'
 import { build as buildByVite } from 'vite'
+import { loadPackage } from '../support/clients/packages.ts'
 
 /** The format of the one file. */
 export type Format = 'esm' | 'cjs'
@@ -33,9 +33,6 @@ type Webpack = (
   callback: (error: Error | null, stats?: WebpackStats) => void,
 ) => { close(callback: () => void): void }
 
-/** Without its types, which are those of packages that this project doesn't compile. */
-const webpack: Webpack = createRequire(import.meta.url)('webpack')
-
 /** What users of esbuild and Vite write above a module that has CommonJS within, such as undici: Node's modules have no `require`. */
 const BANNER =
   "import { createRequire as __make } from 'node:module'; const require = __make(import.meta.url);"
@@ -57,7 +54,7 @@ const byWebpack: Bundle = ({ entry, outfile, format, isExternal, isMinified = fa
         library: { type: isModule ? 'module' : 'commonjs2' },
       },
     }
-    const compiler = webpack(configuration, (error, stats) => {
+    const compiler = loadPackage<Webpack>('user-tools', 'webpack')(configuration, (error, stats) => {
       const { errors, warnings } = stats?.toJson({ all: false, errors: true, warnings: true }) ?? {
         errors: [{ message: String(error) }],
         warnings: [],

@@ -405,6 +405,11 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
         resolve(kept)
       })
       this.on('error', (error) => rejectAwaited(resolve, reject, error))
+      // The reader's own `destroy()` after the whole response has arrived is no error.
+      this.on('close', () => {
+        const isLeft = !this.readableEnded && this.errored === null
+        if (isLeft) rejectAwaited(resolve, reject, new RequestAbortedError())
+      })
       this.resume()
     })
   }

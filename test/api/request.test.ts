@@ -438,6 +438,26 @@ describe('the body of a response', () => {
     expect(await text).toBe('žluť')
   })
 
+  it.each([
+    { what: 'has arrived', isWhole: true },
+    { what: 'is arriving', isWhole: false },
+  ])('that $what, and is destroyed during text() after setEncoding(), settles it', async ({ isWhole }) => {
+    const listener: StreamListener = (stream) => {
+      stream.respond({ ':status': 200 })
+      stream.write('first')
+      if (isWhole) stream.end('last')
+    }
+    const client = connect(await startServer(listener))
+    const { body } = await client.request(GET)
+    body.setEncoding('utf8')
+    await once(body, 'readable')
+    if (isWhole) await expect.poll(() => client.stats.running).toBe(0)
+    const text = body.on('error', () => {}).text()
+    body.destroy()
+    const outcome = await text.catch((error) => error.code)
+    expect(isWhole ? ['UND_ERR_ABORTED', 'firstlast'] : ['UND_ERR_ABORTED']).toContain(outcome)
+  })
+
   it('is given as it is by bytes() after setEncoding()', async () => {
     const bytes = Buffer.from([0xff, 0x00, 0xc5])
     const body = await ask((stream) => {

@@ -22,6 +22,9 @@ export interface SendWindowOwner {
   onUploadsStuck(): void
 }
 
+/** The connection, as the watch sees it. */
+type WatchedConnection = Pick<EngineConnection, 'isShut' | 'pings' | 'ping'>
+
 /**
  * How many milliseconds the peer may take to return the credit. A server returns it when it reads or drops what a
  * stream has sent, possibly after its response: usually one round trip.
@@ -71,11 +74,11 @@ export class SendWindowWatch implements Timed {
   deadline = Number.POSITIVE_INFINITY
   listIndex = -1
   readonly #owner: SendWindowOwner
-  readonly #connection: EngineConnection
+  readonly #connection: WatchedConnection
   readonly #deadlines: Deadlines
   #state: WindowState = OPEN
 
-  constructor(owner: SendWindowOwner, connection: EngineConnection, deadlines: Deadlines) {
+  constructor(owner: SendWindowOwner, connection: WatchedConnection, deadlines: Deadlines) {
     this.#owner = owner
     this.#connection = connection
     this.#deadlines = deadlines
@@ -113,7 +116,7 @@ export class SendWindowWatch implements Timed {
     }
     const now = this.#deadlines.now()
     const state = this.#state
-    const isIdle = state.name === 'shut' && !this.#owner.hasStuckUploads
+    const isIdle = (state.name === 'shut' || state.name === 'proven') && !this.#owner.hasStuckUploads
     this.#deadlines.set(this, now + (isIdle ? IDLE_INTERVAL : LOOK_INTERVAL), now)
     switch (state.name) {
       case 'doubted':
@@ -125,7 +128,7 @@ export class SendWindowWatch implements Timed {
         if (!isIdle) this.#probe(now)
         break
       case 'proven':
-        if (now - state.since >= STUCK_LIMIT) this.#owner.onUploadsStuck()
+        if (!isIdle && now - state.since >= STUCK_LIMIT) this.#owner.onUploadsStuck()
     }
   }
 

@@ -28,7 +28,7 @@ const help = `Plays the attacks of a hostile server to clients of both engines, 
   --write          put the table into docs/threat-model.md
 `
 
-/** @typedef {import('./attacks/client.mjs').Figures} Figures */
+/** @typedef {Awaited<ReturnType<import('./attacks/client.mjs').Methods['suffer']>>} Figures */
 /** @typedef {{ name: string, engine: string, figures: Figures | string }} Row */
 
 function toSetting() {

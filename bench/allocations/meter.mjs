@@ -47,13 +47,7 @@ async function readNumber(child) {
   return Number(value)
 }
 
-/**
- * @typedef {object} Meter
- * @property {(path: string, extra?: number) => Promise<number>} measure bytes a request, in a fresh process each time
- * @property {() => Promise<void>} close
- */
-
-/** @returns {Promise<Meter>} */
+/** `measure()` gives the bytes a request, in a fresh process each time. */
 export async function openMeter() {
   const node = await pinnedNode()
   const { file: dodici, remove } = compileScript('../src/index.ts')
@@ -64,7 +58,10 @@ export async function openMeter() {
   }
   try {
     const origin = `http://127.0.0.1:${await readNumber(server)}`
-    return { measure: (path, extra = 0) => measure(node, { path, origin, dodici, extra }), close }
+    return {
+      measure: (/** @type {string} */ path, extra = 0) => measure(node, { path, origin, dodici, extra }),
+      close,
+    }
   } catch (error) {
     await close()
     throw error

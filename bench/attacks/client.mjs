@@ -8,32 +8,17 @@ import * as dodici from '../../src/index.ts'
 import { sufferAttack } from '../../test/support/clients/attack-client.ts'
 import { findAttack } from '../../test/support/peers/attacks.ts'
 
-/**
- * @typedef {object} Job
- * @property {string} name of the attack
- * @property {string} origin
- * @property {'node' | 'wire'} engine
- * @property {number} bytes
- * @property {number} calls of a client that repeats its request
- * @property {number} patience milliseconds
- *
- * @typedef {object} Figures
- * @property {string} call how the attacked call ended
- * @property {string} sibling how a call beside it on the same connection ended
- * @property {string} next how the next call of the same client ended
- * @property {number} bytesRead
- * @property {number} cpu milliseconds, of all threads
- * @property {number} peak bytes: how much more resident memory the process had at most than before
- * @property {number} held bytes: heap and buffers that the client keeps when all is sent, after a collection
- */
-
 /** Requests before the attack: the code that serves them is compiled then, and the memory that it needs is there. */
 const WARMUP = 2_000
 /** Milliseconds. */
 const SETTLED = 100
 const STATUS = '/proc/self/status'
 
-/** @type {Job} */
+/**
+ * `bytes`: of the attack; `calls`: of a client that repeats its request; `patience`: in milliseconds.
+ *
+ * @type {{ name: string, origin: string, engine: 'node' | 'wire', bytes: number, calls: number, patience: number }}
+ */
 const { name, ...job } = JSON.parse(process.argv[2] ?? '{}')
 
 /** Bytes of resident memory: the highest figure so far, or since {@link resetPeak}. */
@@ -63,6 +48,7 @@ function readHeld() {
 }
 
 const before = { cpu: process.cpuUsage(), peak: 0, held: 0 }
+/** Milliseconds of all threads; bytes of resident memory beyond what there was; bytes that the client keeps when all is sent, after a collection. */
 const figures = { cpu: 0, peak: 0, held: 0 }
 
 /** @type {import('../../test/support/clients/attack-client.ts').AttackMeter} */

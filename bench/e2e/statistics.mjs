@@ -146,20 +146,8 @@ const LEVEL = 0.05
 
 /**
  * @typedef {'faster' | 'slower' | 'less' | 'more' | 'no significant difference'} Verdict of B, held against A
- *
- * @typedef {object} Comparison
- * @property {'more' | 'less'} better
- * @property {{ better: Verdict, worse: Verdict }} words
- * @property {readonly number[]} a a value for each round, above zero
- * @property {readonly number[]} b `b[i]` was measured along with `a[i]`
- *
- * @typedef {object} Judged
- * @property {number} ratio B ÷ A
- * @property {number} low of its 95 % interval; 0: too few rounds for any
- * @property {number} high Infinity: likewise
- * @property {number} probability of so one-sided a picture, or more so, in any of the comparisons, if nothing differed
- * @property {Verdict} verdict
- * @property {number} visible the smallest difference, as a share, that such rounds show four times in five
+ * @typedef {{ better: 'more' | 'less', words: { better: Verdict, worse: Verdict }, a: readonly number[], b: readonly number[] }} Comparison `a`
+ *   has a value for each round, above zero; `b[i]` was measured along with `a[i]`
  */
 
 /** How many rounds the test needs before it can claim anything. @param {number} comparisons */
@@ -175,7 +163,6 @@ export function leastRounds(comparisons) {
  * too sure of itself, while the signed-rank test is exact for any number of them.
  *
  * @param {readonly Comparison[]} comparisons
- * @returns {Judged[]}
  */
 export function judge(comparisons) {
   const logarithms = comparisons.map(({ a, b }) =>
@@ -188,11 +175,14 @@ export function judge(comparisons) {
     const probability = probabilities[index] ?? 1
     const isBetter = better === 'more' ? centre > 0 : centre < 0
     return {
+      // B ÷ A, with its 95 % interval; 0 and Infinity: too few rounds for any.
       ratio: Math.exp(centre),
       low: Math.exp(low),
       high: Math.exp(high),
+      // How likely so one-sided a picture is, or a more one-sided one, in any of the comparisons, if nothing differs.
       probability,
       verdict: probability < LEVEL ? words[isBetter ? 'better' : 'worse'] : 'no significant difference',
+      // The smallest difference, as a share, that such rounds show four times in five.
       visible: Math.expm1(visibleShift(values, LEVEL / comparisons.length)),
     }
   })

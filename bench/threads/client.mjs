@@ -9,18 +9,6 @@ import { createInterface } from 'node:readline'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
 /**
- * @typedef {object} Job
- * @property {'one' | 'threads' | 'processes'} setup
- * @property {'node' | 'wire'} engine
- * @property {string} origin
- * @property {string} path
- * @property {number} responseBytes
- * @property {number} inFlight of each dispatcher
- * @property {number} warmup of each dispatcher
- * @property {number} requests of all dispatchers
- */
-
-/**
  * One dispatcher, wherever it runs.
  *
  * @typedef {object} Lane
@@ -31,7 +19,12 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 /** @type {typeof import('dodici')} */
 const { Client } = await import(new URL('../../dist/index.js', import.meta.url).href)
 
-/** @type {Job} */
+/**
+ * `inFlight`, `warmup`: of each dispatcher; `requests`: of all.
+ *
+ * @type {{ setup: 'one' | 'threads' | 'processes', engine: 'node' | 'wire', origin: string, path: string, responseBytes: number,
+ *   inFlight: number, warmup: number, requests: number }}
+ */
 const job = JSON.parse(process.argv[2] ?? '{}')
 
 /** @returns {Lane} */

@@ -11,27 +11,22 @@ const ROUND = 20
 const QUESTION = 250
 
 /**
- * @typedef {object} Plan
- * @property {'node' | 'wire'} engine
- * @property {string} origin of the server
- * @property {number} backend the port where `/active` is asked for over HTTP/1.1; 0: by HTTP/2, at the server itself
- * @property {boolean} isUpload whether calls wait because their body doesn't end
- * @property {number} rate calls a second that are given up, and a quarter of it that aren't
- * @property {number} timeout of a call that is given up, in milliseconds
- * @property {number} seconds
- *
- * @typedef {object} Tally
- * @property {number} served other calls that ended well
- * @property {string[]} failed why calls failed that should not have
- * @property {number} sessions that were opened
- * @property {number | null} left the most that the server worked at, beside the calls that somebody waited for; null: unknown
+ * @param {typeof import('../../src/index.ts')} dodici
+ * @param {object} plan @param {'node' | 'wire'} plan.engine @param {string} plan.origin of the server
+ * @param {number} plan.backend the port where `/active` is asked for over HTTP/1.1; 0: by HTTP/2, at the server itself
+ * @param {boolean} plan.isUpload whether calls wait because their body doesn't end
+ * @param {number} plan.rate calls a second that are given up, and a quarter of it that aren't
+ * @param {number} plan.timeout of a call that is given up, in milliseconds @param {number} plan.seconds
  */
-
-/** @param {typeof import('../../src/index.ts')} dodici @param {Plan} plan @returns {Promise<Tally>} */
 export async function abortCalls(dodici, { engine, origin, backend, isUpload, rate, timeout, seconds }) {
   const pool = new dodici.Pool(origin, { engine, queueTimeout: 10_000, headersTimeout: 10_000 })
   const watcher = new dodici.Client(origin, { engine: 'wire' })
-  /** @type {Tally} */
+  /**
+   * `failed`: why calls failed that should not have; `left`: the most that the server worked at, beside the calls that somebody waited
+   * for; null: unknown.
+   *
+   * @type {{ served: number, failed: string[], sessions: number, left: number | null }}
+   */
   const tally = { served: 0, failed: [], sessions: 0, left: isUpload ? null : 0 }
   pool.on('connect', () => tally.sessions++)
   let live = 0

@@ -9,8 +9,6 @@ import { makeRandom } from '../random.mjs'
 /**
  * @typedef {import('../../src/testing/index.ts').FaultStream} FaultStream
  * @typedef {import('../../src/testing/index.ts').FaultConnection} FaultConnection
- *
- * @typedef {{ faults: Record<string, number>, violations: string[], connections: number, streams: number, posts: number }} PeerTally
  */
 
 /** How often something happens to the whole connection, for each request. */
@@ -283,7 +281,6 @@ server
 
 const methods = {
   listen: () => server.port,
-  /** @returns {PeerTally} */
   tally() {
     const twice = [...taken].filter(([tag, { size }]) => tag.startsWith('P') && size > 1)
     const texts = twice.map(([tag, all]) => {

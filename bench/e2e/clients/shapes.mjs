@@ -13,21 +13,7 @@ import { fileURLToPath } from 'node:url'
  * @typedef {import('./index.mjs').Start} Start
  * @typedef {{ status: number, text(): Promise<string> }} FetchResult
  * @typedef {(url: string, init: RequestInit) => Promise<FetchResult>} FetchLike
- *
- * @typedef {Record<string, string>} Headers
  * @typedef {import('node:stream').Duplex} Duplex
- * @typedef {{ origin: string | undefined, path: string, method: string, headers: Headers }} PipelineOptions
- * @typedef {PipelineOptions & { body: Readable | Buffer | null }} RequestOptions
- * @typedef {{ statusCode: number, opaque: Discard }} StreamStart
- *
- * @typedef {object} DispatcherLike the part of an undici-shaped dispatcher that the benchmark uses
- * @property {(options: RequestOptions, handler: object) => boolean} dispatch
- * @property {(options: RequestOptions) => Promise<{ statusCode: number, body: { text(): Promise<string> } }>} request
- * @property {(options: RequestOptions & { opaque: Discard }, factory: (start: StreamStart) => Writable) => Promise<{ opaque: Discard }>} stream
- * @property {(options: PipelineOptions, handler: (response: { statusCode: number, body: Readable }) => Readable) => Duplex} pipeline
- * @property {(options: { path: string, headers: Headers }) => Promise<{ statusCode: number, socket: Duplex }>} connect
- * @property {(options: { path: string, protocol: string, headers: Headers }) => Promise<{ socket: Duplex }>} upgrade
- * @property {() => Promise<void>} close
  */
 
 /**
@@ -161,7 +147,7 @@ class Discard extends Writable {
   }
 }
 
-/** @param {StreamStart} start */
+/** @param {{ statusCode: number, opaque: Discard }} start */
 function discard({ statusCode, opaque }) {
   opaque.status = statusCode
   return opaque
@@ -177,7 +163,7 @@ function discarded({ opaque }) {
  * @returns {Omit<import('./index.mjs').Opened, 'version'>}
  */
 export function openUndiciShape(own, fetch) {
-  const dispatcher = /** @type {DispatcherLike} */ (own)
+  const dispatcher = /** @type {import('../../../types/index.ts').Dispatcher} */ (own)
   return {
     apis: {
       dispatch(target, done) {

@@ -139,7 +139,7 @@ function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
   }
 }
 
-/** As in undici, the options may be missing before a callback. */
+/** As in undici, the options may be missing before a function. */
 function toArguments(rest: readonly unknown[]): readonly unknown[] {
   return typeof rest[0] === 'function' ? [null, ...rest] : rest
 }
@@ -161,11 +161,16 @@ type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
  * @returns the status, the headers and the body. Read the body to its end, `dump()` it, or destroy it.
  * @throws one of `errors`; its `processed` says whether the server may have acted on the request
  */
-export const request = ((url: RequestUrl, ...rest: unknown[]): unknown => {
-  const [given, callback] = toArguments(rest)
+export const request = ((
+  url: RequestUrl,
+  given?: Given<RequestOptions<unknown>> | Callback<ResponseData<unknown, HeaderForm>>,
+  callback?: Callback<ResponseData<unknown, HeaderForm>>,
+): unknown => {
+  // As in undici, the options may be missing before a callback.
+  if (typeof given === 'function') return request(url, null, given)
   return attempt(callback, () => {
-    const { dispatcher, options } = aim(url, given as Given<RequestOptions<unknown>>)
-    return requestBy(dispatcher, options, callback as Callback<ResponseData<unknown, HeaderForm>> | undefined)
+    const { dispatcher, options } = aim(url, given)
+    return requestBy(dispatcher, options, callback)
   })
 }) as RequestFunction
 
@@ -205,18 +210,18 @@ export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
  *
  * @param options `path` is the authority to connect to. Without it, the tunnel leads to the server itself.
  */
-export const connect = ((url: RequestUrl, ...rest: unknown[]): unknown => {
-  const [given, callback] = toArguments(rest) as [Given<ConnectOptions<unknown>> | undefined, unknown]
+export const connect = ((
+  url: RequestUrl,
+  given?: Given<ConnectOptions<unknown>> | Callback<ConnectData<unknown, HeaderForm>>,
+  callback?: Callback<ConnectData<unknown, HeaderForm>>,
+): unknown => {
+  if (typeof given === 'function') return connect(url, null, given)
   return attempt(callback, () => {
     // In one argument the path isn't part of the URL either.
     const path: unknown = Reflect.get(given ?? (typeof url === 'object' && !isUrl(url) ? url : {}), 'path')
     const isApart = given !== undefined && given !== null
     const { dispatcher, options } = aim(url, isApart ? { ...given, path: null } : given)
-    return connectBy(
-      dispatcher,
-      { ...options, path: (path ?? '/') as string },
-      callback as Callback<ConnectData<unknown, HeaderForm>> | undefined,
-    )
+    return connectBy(dispatcher, { ...options, path: (path ?? '/') as string }, callback)
   })
 }) as ConnectFunction
 
@@ -224,14 +229,14 @@ export const connect = ((url: RequestUrl, ...rest: unknown[]): unknown => {
  * Switches to another protocol, such as WebSocket: on a stream (extended CONNECT, RFC 8441), or on an HTTP/1.1
  * connection. The other options are the same as for {@link request}.
  */
-export const upgrade = ((url: RequestUrl, ...rest: unknown[]): unknown => {
-  const [given, callback] = toArguments(rest)
+export const upgrade = ((
+  url: RequestUrl,
+  given?: Given<UpgradeOptions<unknown>> | Callback<UpgradeData<unknown, HeaderForm>>,
+  callback?: Callback<UpgradeData<unknown, HeaderForm>>,
+): unknown => {
+  if (typeof given === 'function') return upgrade(url, null, given)
   return attempt(callback, () => {
-    const { dispatcher, options } = aim(url, given as Given<UpgradeOptions<unknown>>)
-    return upgradeBy(
-      dispatcher,
-      options as UpgradeOptions<unknown>,
-      callback as Callback<UpgradeData<unknown, HeaderForm>> | undefined,
-    )
+    const { dispatcher, options } = aim(url, given)
+    return upgradeBy(dispatcher, options as UpgradeOptions<unknown>, callback)
   })
 }) as UpgradeFunction

@@ -3,63 +3,11 @@ import { readFile } from 'node:fs/promises'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import { makeRandom } from '../../scripts/random.mjs'
+import { CALM, FlowLedger, Lane, Pipe, toCut } from '../../scripts/soak/chaos/lane.mjs'
+import { toPage } from '../../scripts/soak/chaos/record.mjs'
 import { FrameParser, frames, Setting } from '../../src/testing/frames.ts'
-import { loadModule } from '../support/clients/plain-module.ts'
 import { FLOW_CONTROL_ERROR, NO_ERROR, PROTOCOL_ERROR } from '../support/peers/error-codes.ts'
-
-type Counts = Readonly<Record<string, number>>
-
-interface Random {
-  readonly integer: (min: number, max: number) => number
-}
-
-interface Weather {
-  readonly isHeld: boolean
-  readonly delay: () => number
-  readonly cut: ((left: number) => number) | null
-}
-
-interface Pipe {
-  untilReset: number
-  run(): void
-}
-
-interface Lane {
-  readonly server: Server
-  readonly links: Set<{ readonly up: Pipe; readonly down: Pipe }>
-  readonly tally: { readonly goaways: Counts; readonly earned: Counts; readonly strange: string[] }
-}
-
-interface Pipes {
-  readonly CALM: Weather
-  readonly Pipe: new (source: Socket, sink: Socket, toWeather: () => Weather) => Pipe
-  toCut(random: Random, most: number): (left: number) => number
-}
-
-interface Lanes {
-  readonly Lane: new (name: string, port: number, random: Random, report: () => void) => Lane
-}
-
-interface Frame {
-  readonly type: number
-  readonly flags: number
-  readonly streamId: number
-  readonly payload: Buffer
-}
-
-interface FlowLedgers {
-  readonly FlowLedger: new () => {
-    readonly overrun: number | null
-    onClientFrame(frame: Frame): void
-    onServerFrame(frame: Frame): void
-  }
-}
-
-const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/random.mjs')
-const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/lane.mjs')
-const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
-const { FlowLedger } = await loadModule<FlowLedgers>('scripts/soak/chaos/lane.mjs')
-const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/record.mjs')
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

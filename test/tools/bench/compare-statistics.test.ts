@@ -1,17 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { loadModule } from '../../support/clients/plain-module.ts'
-
-interface Statistics {
-  median(values: readonly number[]): number
-  pairedRatio(a: readonly number[], b: readonly number[]): { median: number; low: number; high: number }
-  signedRank(values: readonly number[]): number
-  signedRankInterval(values: readonly number[], level?: number): { centre: number; low: number; high: number }
-  holm(probabilities: readonly number[]): number[]
-  visibleShift(values: readonly number[], level: number): number
-}
-
-const { median, pairedRatio, signedRank, signedRankInterval, holm, visibleShift } =
-  await loadModule<Statistics>('bench/e2e/statistics.mjs')
+import {
+  holm,
+  median,
+  pairedRatio,
+  signedRank,
+  signedRankInterval,
+  visibleShift,
+} from '../../../bench/e2e/statistics.mjs'
 
 const SQUARES = [1, 4, 9, 16, 25, 36, 49, 64]
 

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadModule } from '../../support/clients/plain-module.ts'
-
-interface H2loadModule {
-  readH2load(output: string, expected: { requests: number; responseBytes: number }): Record<string, unknown>
-}
-
-const { readH2load } = await loadModule<H2loadModule>('bench/e2e/clients/programs.mjs')
+import { readH2load } from '../../../bench/e2e/clients/programs.mjs'
 
 describe('what h2load says', () => {
   const output = [

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadModule } from '../../support/clients/plain-module.ts'
-
-interface TurnsModule {
-  toTurns(job: { requests: number; inFlight: number; pattern: 'steady' | 'rounds' }): number[]
-}
-
-const { toTurns } = await loadModule<TurnsModule>('bench/e2e/measure.mjs')
+import { toTurns } from '../../../bench/e2e/measure.mjs'
 
 describe('the turns of a measurement', () => {
   it.each([

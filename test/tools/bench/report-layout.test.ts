@@ -1,25 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { loadModule } from '../../support/clients/plain-module.ts'
+import { FONTS, toTicks, WIDTH } from '../../../bench/report/svg.mjs'
+import { fitText, textWidth, wrapText } from '../../../bench/report/text.mjs'
 
-interface Font {
-  readonly size: number
-  readonly isBold?: boolean
-}
-
-interface TextModule {
-  textWidth(text: string, font: Font): number
-  fitText(text: string, width: number, font: Font): string
-  wrapText(text: string, width: number, font: Font): string[]
-}
-
-interface LayoutModule {
-  readonly WIDTH: number
-  readonly FONTS: Readonly<Record<string, Font>>
-  toTicks(max: number, steps: number): number[]
-}
-
-const { textWidth, fitText, wrapText } = await loadModule<TextModule>('bench/report/text.mjs')
-const { FONTS, toTicks, WIDTH } = await loadModule<LayoutModule>('bench/report/svg.mjs')
 const font = { size: 10 }
 
 describe('a chart', () => {

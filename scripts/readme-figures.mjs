@@ -12,7 +12,8 @@ import {
   peerClient,
   referenceClient,
 } from '../bench/e2e/clients/index.mjs'
-import { labelOf, ratioOf, spreadOf, toShortRatio } from '../bench/report/figures.mjs'
+import { toRatioText } from '../bench/e2e/statistics.mjs'
+import { labelOf, ratioOf, spreadOf } from '../bench/report/figures.mjs'
 import { withPart } from './page.mjs'
 
 /** @typedef {import('../bench/report/figures.mjs').Result} Result */
@@ -64,7 +65,7 @@ function toRow(result, client, api) {
     const entry = entryOf(scenario, client, api)
     const base = client === peerClient ? undefined : entryOf(scenario, peerClient, api)
     if (entry === undefined) return ['-', '-']
-    const ratio = toShortRatio(entry, base === undefined ? null : ratioOf(entry, base, 'cpuMicros'))
+    const ratio = toRatioText(base === undefined ? null : ratioOf(entry, base, 'cpuMicros'))
     return [toMicros(spreadOf(entry, 'cpuMicros')?.median), ratio]
   })
   if (cells.every((cell) => cell === '-')) return []
@@ -86,35 +87,23 @@ function toBounds(result) {
   return `For comparison: ${parts.join('; ')}.`
 }
 
-/** With fewer rounds, or a higher load before the run, figures are worth less. */
-const ENOUGH_ROUNDS = 5
+/** With a higher load before the run, figures are worth less. */
 const BUSY = 1
 
 /**
  * @param {Result} result @param {readonly string[]} wanted clients
  * @returns {string[]} what a reader has to know about the run, in sentences
  */
-function toCaveats({ machine, rounds = 0, scenarios }, wanted) {
+function toCaveats({ machine, scenarios }, wanted) {
   const { loadBefore = 0 } = machine
   const measured = new Set(scenarios.flatMap(({ entries }) => entries.map(({ client }) => client)))
-  const missing = wanted.filter((client) => !measured.has(client))
-  const isBusy = loadBefore > BUSY
+  const missing = wanted.filter((client) => !measured.has(client)).map((client) => clients[client]?.label)
+  const load = loadBefore.toFixed(1)
   return [
-    ...(isBusy
-      ? [
-          `The machine was busy (a load of ${loadBefore.toFixed(1)} before the run): look at the ratios alone.`,
-        ]
+    ...(loadBefore > BUSY
+      ? [`The machine was busy (a load of ${load} before the run): look at the ratios alone.`]
       : []),
-    ...(rounds < ENOUGH_ROUNDS
-      ? [
-          rounds === 1
-            ? 'One round shows large differences only.'
-            : 'So few rounds show large differences only.',
-        ]
-      : []),
-    ...(missing.length > 0
-      ? [`Not in that run: ${missing.map((client) => clients[client]?.label).join('; ')}.`]
-      : []),
+    ...(missing.length > 0 ? [`Not in that run: ${missing.join('; ')}.`] : []),
   ]
 }
 
@@ -123,10 +112,8 @@ export function toReadmeFigures(result) {
   const { machine, rounds = 0, date } = result
   const rows = APIS.flatMap((api) => SHOWN.flatMap((client) => toRow(result, client, api)))
   const heads = WHERE.flatMap(({ text }) => [`µs, ${text}`, `÷ undici 8, ${text}`])
-  const spread =
-    rounds === 1 ? 'one round' : `medians of ${rounds} rounds, ratios within the rounds with a 95 % interval`
   return [
-    `CPU µs a request: GET of 1 KiB, 100 in flight, Node ${machine.node}, ${machine.cpu}, ${date.slice(0, 10)}; ${spread}.`,
+    `CPU µs a request: GET of 1 KiB, 100 in flight, Node ${machine.node}, ${machine.cpu}, ${date.slice(0, 10)}; medians of ${rounds} rounds, ratios within the rounds with a 95 % interval.`,
     ...toCaveats(result, Object.keys(clients)),
     '',
     `| API | client | ${heads.join(' | ')} |`,
@@ -169,9 +156,8 @@ function toBodyRow({ method, responseBytes, tls, entries }) {
 /** @param {Result} result @returns {string} of Markdown */
 export function toBodyFigures(result) {
   const { machine, rounds = 0, date, scenarios } = result
-  const spread = rounds === 1 ? 'one round' : `medians of ${rounds} rounds`
   return [
-    `CPU ms a MiB of body: \`dispatch\`, Node ${machine.node}, ${machine.cpu}, ${date.slice(0, 10)}; ${spread}. The server sends a POST's body back.`,
+    `CPU ms a MiB of body: \`dispatch\`, Node ${machine.node}, ${machine.cpu}, ${date.slice(0, 10)}; medians of ${rounds} rounds. The server sends a POST's body back.`,
     'In **bold**: Dodici is dearer than the cheapest of the others by more than 5 %.',
     ...toCaveats(result, BODY_COLUMNS),
     '',

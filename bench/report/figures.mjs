@@ -1,6 +1,6 @@
 /** What a result says, as text: its figures with their spread, its ratios, its scenarios. */
 import { clients, floorClient, hpackFloorClient, peerClient, referenceClient } from '../e2e/clients/index.mjs'
-import { median, pairedRatio, toRatioText } from '../e2e/statistics.mjs'
+import { median, pairedRatio } from '../e2e/statistics.mjs'
 
 /**
  * What bench/e2e/run.mjs writes. A client outside of Node can't tell everything: then it is null.
@@ -90,12 +90,6 @@ export function ratioOf(entry, base, key) {
   if (own === null || others === null || own.length !== others.length) return null
   const ratio = pairedRatio(own, others)
   return Object.values(ratio).every(Number.isFinite) ? ratio : null
-}
-
-/** As it stands in a sentence, or in the README. @param {Entry} entry @param {Spread | null} ratio to another */
-export function toShortRatio({ rounds }, ratio) {
-  // One round has no interval.
-  return ratio !== null && rounds.length === 1 ? ratio.median.toFixed(2) : toRatioText(ratio)
 }
 
 /** @param {Entry} entry */

@@ -1,4 +1,5 @@
 /** What a chart says, in one sentence: how the best of ours stands to undici, or else to bare node:http2. */
+import { toRatioText } from '../e2e/statistics.mjs'
 import {
   baseOf,
   isFloor,
@@ -8,7 +9,6 @@ import {
   ratioOf,
   referenceClient,
   spreadOf,
-  toShortRatio,
 } from './figures.mjs'
 
 /**
@@ -67,10 +67,10 @@ export function toVerdict(scenario, subject) {
   const { own, base, ratio, toFloor } = found
   const start = `With ${own.api}, ${labelOf(own)} ${subject.verb}`
   const other = labelOf(base)
-  const floor = toFloor === null ? '' : `; ${toShortRatio(own, toFloor)} times that of the floor`
+  const floor = toFloor === null ? '' : `; ${toRatioText(toFloor)} times that of the floor`
   if (!isClear(ratio))
-    return `${start} about ${subject.noun} of ${other}: ${toShortRatio(own, ratio)} times as much, which is no difference that this run can show${floor}.`
-  return `${start} ${toShortRatio(own, ratio)} times ${subject.noun} of ${other}${floor}.`
+    return `${start} about ${subject.noun} of ${other}: ${toRatioText(ratio)} times as much, which is no difference that this run can show${floor}.`
+  return `${start} ${toRatioText(ratio)} times ${subject.noun} of ${other}${floor}.`
 }
 
 /**
@@ -88,9 +88,7 @@ export function toJointVerdict(parts, subject) {
   const { own, base } = first.found
   const ratios = all.flatMap(({ where, found }) => {
     const isSame = found !== null && found.own.client === own.client && found.own.api === own.api
-    return isSame && found.base.client === base.client
-      ? [{ where, ratio: toShortRatio(found.own, found.ratio) }]
-      : []
+    return isSame && found.base.client === base.client ? [{ where, ratio: toRatioText(found.ratio) }] : []
   })
   const [begin, ...others] = ratios
   const start = `With ${own.api}, ${labelOf(own)} ${subject.verb} ${begin?.ratio} times ${subject.noun} of ${labelOf(base)} ${begin?.where}`

@@ -40,6 +40,8 @@ export abstract class LivingDispatcher extends Dispatcher {
   #destroying: Promise<void> | null = null
   /** `tearDown()` is running, and may still wait for tunnels, and for peers that don't close their side. */
   #isGraceful = false
+  /** Ends the wait of `close()` for the requests; null unless it waits. */
+  #onDestroyed: (() => void) | null = null
   readonly #clock: Clock
   readonly #captureStack: boolean
   readonly #receiveLimits: ReceiveLimits
@@ -168,7 +170,11 @@ export abstract class LivingDispatcher extends Dispatcher {
     try {
       if (this.#state === 'open') {
         this.#state = 'closing'
-        await this.finish()
+        const destroyed = new Promise<void>((resolve) => {
+          this.#onDestroyed = resolve
+        })
+        // A dispatcher of the caller's `factory` may not settle its own close() when it is destroyed.
+        await Promise.race([this.finish(), destroyed])
       }
     } finally {
       await this.#destroy(null, true)
@@ -177,7 +183,8 @@ export abstract class LivingDispatcher extends Dispatcher {
 
   /** Destroys the dispatcher if it hasn't closed after `timeout` milliseconds. */
   #limit(closing: Promise<void>, timeout: number): void {
-    const alarm = this.#clock.after(timeout, () => this.#destroy(null))
+    // The promise of `close()` reports the outcome.
+    const alarm = this.#clock.after(timeout, () => void this.#destroy(null).catch(noop))
     // Responses that their readers hold back don't keep the process alive, and `close()` waits for them.
     alarm.setRef(true)
     const onSettled = (): void => alarm.cancel()
@@ -200,6 +207,7 @@ export abstract class LivingDispatcher extends Dispatcher {
         start = resolve
       })
       start(this.tearDown(error, isGraceful))
+      this.#onDestroyed?.()
     }
     return this.#destroying
   }

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Agent, Client, errors, Pool } from '../../src/index.ts'
-import type { CloseOptions, DispatcherComposeInterceptor } from '../../types/index.ts'
+import { Agent, Client, errors, Pool, UpstreamPool } from '../../src/index.ts'
+import type { CloseOptions, Dispatcher, DispatcherComposeInterceptor } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { runNode } from '../support/clients/child.ts'
+import { Recorder } from '../support/clients/recorder.ts'
 import type { TestServer } from '../support/servers/server.ts'
 import { serveHello, startServer } from '../support/servers/server.ts'
 
@@ -166,6 +167,57 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     )
     await dispatcher.close({ timeout: SOON })
     await failed
+  })
+})
+
+describe('close() over a dispatcher of a factory whose own close() never settles', () => {
+  const MADE: [string, (factory: () => Dispatcher) => Agent | UpstreamPool][] = [
+    ['an Agent', (factory) => new Agent({ factory })],
+    ['an UpstreamPool', (factory) => new UpstreamPool('http://a.example', { factory })],
+  ]
+
+  class Stuck extends Client {
+    override close(options?: CloseOptions): Promise<void>
+    override close(callback: () => void): void
+    override close(): Promise<void> {
+      return new Promise(() => {})
+    }
+  }
+
+  class Failing extends Stuck {
+    override destroy(): Promise<void>
+    override destroy(error: Error | null): Promise<void>
+    override destroy(callback: () => void): void
+    override destroy(error: Error | null, callback: () => void): void
+    override async destroy(): Promise<void> {
+      throw new Error('of the factory')
+    }
+  }
+
+  function open(make: (typeof MADE)[number][1], Made: typeof Client): Agent | UpstreamPool {
+    const dispatcher = make(() => new Made('http://a.example', { connect: () => new Promise(() => {}) }))
+    dispatcher.dispatch({ ...GET, origin: 'http://a.example' }, new Recorder())
+    return dispatcher
+  }
+
+  it.each(MADE)('settles after its timeout: %s', async (_name, make) => {
+    const dispatcher = open(make, Stuck)
+    await dispatcher.close({ timeout: SOON })
+    expect(dispatcher.destroyed).toBe(true)
+  })
+
+  it.each(MADE)('settles after destroy(): %s', async (_name, make) => {
+    const dispatcher = open(make, Stuck)
+    const closing = dispatcher.close()
+    await dispatcher.destroy()
+    await closing
+  })
+
+  it.each(
+    MADE,
+  )('fails after its timeout as the destroy() of that dispatcher does: %s', async (_name, make) => {
+    const dispatcher = open(make, Failing)
+    await expect(dispatcher.close({ timeout: SOON })).rejects.toThrow('of the factory')
   })
 })
 

@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { setTimeout as pass } from 'node:timers/promises'
 import * as undici7 from 'undici'
 import * as undici6 from 'undici-6'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors, fetch, Pool, UpstreamPool } from '../../src/index.ts'
 import type {
   AnyDispatchHandler,
@@ -501,6 +501,41 @@ describe('UpstreamPool', () => {
         'not this one',
       )
       expect(made.map(({ destroyed }) => destroyed)).toEqual([false, true])
+    })
+
+    it('whose dispatchers fail to end causes no unhandled rejection', async () => {
+      class Failing extends Pool {
+        override destroy(): Promise<void>
+        override destroy(error: Error | null): Promise<void>
+        override destroy(callback: () => void): void
+        override destroy(error: Error | null, callback: () => void): void
+        override async destroy(): Promise<void> {
+          throw new Error('of the factory')
+        }
+      }
+      const unhandled: unknown[] = []
+      const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
+      process.on('unhandledRejection', onUnhandled)
+      onTestFinished(() => void process.off('unhandledRejection', onUnhandled))
+      let onMake = (): void => {}
+      const factory: UpstreamPoolOptions['factory'] = (origin, options) => {
+        if (origin.hostname === 'c.example') throw new Error('not this one')
+        const dispatcher = new Failing(origin, options)
+        onMake()
+        return dispatcher
+      }
+      expect(() => new UpstreamPool(['http://a.example', 'http://c.example'], { factory })).toThrow(
+        'not this one',
+      )
+      const pool = new UpstreamPool(['http://a.example'], { factory })
+      onMake = () => {
+        onMake = () => {}
+        pool.addUpstream('http://b.example')
+      }
+      pool.addUpstream('http://b.example')
+      await expect(pool.destroy()).rejects.toThrow('of the factory')
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(unhandled).toEqual([])
     })
 
     it('that makes something else throws', () => {

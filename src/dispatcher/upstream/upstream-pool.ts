@@ -17,6 +17,7 @@ import type {
 } from '../../../types/upstream.ts'
 import { markClass } from '../../core/class-mark.ts'
 import { Deadlines, systemClock } from '../../core/clock.ts'
+import { noop } from '../../core/noop.ts'
 import { throwUncaught } from '../../core/original-timers.ts'
 import {
   ClientClosedError,
@@ -394,7 +395,7 @@ export class UpstreamPool extends LivingDispatcher {
         this.#discoveries.add(upstream)
       }
     } catch (thrown) {
-      void settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy()))
+      settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy())).catch(noop)
       throw thrown
     }
   }
@@ -406,7 +407,7 @@ export class UpstreamPool extends LivingDispatcher {
     const { dispatcher, dispatch } = this.#make(resolved)
     // The factory may have added it by itself, too.
     if (this.destroyed || this.#upstreams.find(name) !== null) {
-      void settleAll([(async () => dispatcher.destroy())()])
+      settleAll([(async () => dispatcher.destroy())()]).catch(noop)
       return !this.destroyed
     }
     LivingDispatcher.putBehind(dispatcher)

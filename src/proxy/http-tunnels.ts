@@ -29,19 +29,25 @@ import { toProxyHeaders } from './proxy-options.ts'
 import { Refusal } from './refusal.ts'
 import type { TunnelResult, Tunnels, TunnelTarget } from './tunnels.ts'
 
-/** How many milliseconds the body of a refusal may make no progress. */
+/** How many milliseconds the body of a refusal may make no progress at most. */
 const BODY_TIMEOUT = 2_000
+/** The same as a part of `connectTimeout`, because the refusal must be known before that is over. */
+const BODY_PART = 1 / 4
 
 /** Opens tunnels with CONNECT on one dispatcher, whose origin is the proxy. */
 export class HttpTunnels implements Tunnels {
   readonly #options: ResolvedProxyOptions
   readonly #client: DispatcherType
+  /** How long the body of a refusal may make no progress, in milliseconds. */
+  readonly #bodyTimeout: number
 
   /** @param client the resolved options of the clients behind the proxy: their engine and timeouts apply here, too */
   constructor(options: ResolvedProxyOptions, client: ResolvedClientOptions, clock: Clock) {
     this.#options = options
     const { clientFactory, target, proxyTls } = options
     const { connectTimeout } = client
+    this.#bodyTimeout =
+      connectTimeout === 0 ? BODY_TIMEOUT : Math.min(BODY_TIMEOUT, connectTimeout * BODY_PART)
     if (clientFactory === null) {
       const { keepAliveTimeout, pingTimeout, maxSessionAge } = client.session
       const fallback = new Http1Proxy(target, { connect: proxyTls, connectTimeout, socketPath: null }, clock)
@@ -72,7 +78,7 @@ export class HttpTunnels implements Tunnels {
       const options = {
         ...{ origin: this.#options.target.href, method: 'CONNECT', path: target.authority },
         headers: toProxyHeaders(this.#options),
-        ...{ headersTimeout: 0, bodyTimeout: BODY_TIMEOUT },
+        ...{ headersTimeout: 0, bodyTimeout: this.#bodyTimeout },
       } as const
       this.#client.dispatch(options, toTwoShapedHandler(options, handler))
     } catch (thrown) {

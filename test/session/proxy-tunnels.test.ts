@@ -471,12 +471,15 @@ describe.each(ENGINES)('engine %s', (engine) => {
       await proxy.allClosed()
     })
 
-    it('whose refusal stands still is a refusal nevertheless', async () => {
+    it.each([
+      ['the default', undefined],
+      ['a connectTimeout of 1,500 ms', 1_500],
+    ])('whose refusal stands still is a refusal nevertheless, with %s', async (_name, connectTimeout) => {
       const server = createServer((socket) => {
         socket.once('data', () => socket.write('HTTP/1.1 403 No\r\ncontent-length: 9\r\n\r\nhello'))
       })
       const { port, allClosed } = await listen(server)
-      const agent = toAgent({ uri: `http://localhost:${port}`, ca: '' }, { proxyTls: {} })
+      const agent = toAgent({ uri: `http://localhost:${port}`, ca: '' }, { proxyTls: {}, connectTimeout })
       const error = await fail(ask(agent, 'https://a.test'))
       expect(error).toMatchObject({ statusCode: 403, body: Buffer.from('hello') })
       await allClosed()

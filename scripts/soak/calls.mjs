@@ -53,9 +53,26 @@ async function ask({ dispatcher, options, tag, reached }, extra) {
     body.destroy()
     throw new Error(`status ${statusCode}`)
   }
-  check(await body.text(), tag)
+  return finish({ tag, reached }, await body.text())
+}
+
+/** All of a response has come. @param {Pick<Context, 'tag' | 'reached'>} context @param {string} text */
+function finish({ tag, reached }, text, outcome = 'complete') {
+  check(text, tag)
   reached('end')
-  return 'complete'
+  return outcome
+}
+
+/**
+ * A GET, and what is done with the body of its response.
+ *
+ * @param {(body: import('../../types/index.ts').BodyReadable, context: Context) => Promise<string>} read
+ * @returns {(context: Context) => Promise<string>}
+ */
+const toGet = (read) => async (context) => {
+  const { body } = await context.dispatcher.request({ ...context.options, method: 'GET' })
+  context.reached('header')
+  return read(body, context)
 }
 
 /** @param {Context} context */
@@ -179,40 +196,31 @@ class OwnHandler {
 export const kinds = {
   get: (context) => ask(context, { method: 'GET' }),
 
-  async iterate(context) {
-    const { body } = await context.dispatcher.request({ ...context.options, method: 'GET' })
-    context.reached('header')
+  iterate: toGet(async (body, context) => {
     let text = ''
     for await (const chunk of body) text += chunk
-    check(text, context.tag)
-    context.reached('end')
-    return 'complete'
-  },
+    return finish(context, text)
+  }),
 
   /** Slower than the server, from the first byte or later. */
-  async slowly({ dispatcher, options, random, tag, reached }) {
-    const { body } = await dispatcher.request({ ...options, method: 'GET' })
-    reached('header')
+  slowly: toGet(async (body, context) => {
+    const { random } = context
     const read = random.chance(0.5) ? readWithPauses : readLate
     await turns(random.integer(0, MAX_PAUSE))
-    check(await read(body, random), tag)
-    reached('end')
-    return 'complete, read slowly'
-  },
+    return finish(context, await read(body, random), 'complete, read slowly')
+  }),
 
   /** Isn't read, and is destroyed after a while. */
-  async drop({ dispatcher, options, random }) {
-    const { body } = await dispatcher.request({ ...options, method: 'GET' })
+  drop: toGet(async (body, { random }) => {
     await turns(random.integer(0, 10))
     body.destroy()
     return 'dropped'
-  },
+  }),
 
-  async dump({ dispatcher, options }) {
-    const { body } = await dispatcher.request({ ...options, method: 'GET' })
+  dump: toGet(async (body) => {
     await body.dump()
     return 'dumped'
-  },
+  }),
 
   /** Isn't read, and never destroyed: only its own limit ends it. A signal would keep it alive as long as itself. */
   async forget({ dispatcher, options }) {
@@ -226,9 +234,7 @@ export const kinds = {
       reached('header')
       return sink
     })
-    check(sink.text, tag)
-    reached('end')
-    return 'complete'
+    return finish({ tag, reached }, sink.text)
   },
 
   async pipeline(context) {
@@ -245,9 +251,7 @@ export const kinds = {
     } catch (error) {
       throw duplex.errored ?? error
     }
-    check(sink.text, tag)
-    reached('end')
-    return 'complete'
+    return finish({ tag, reached }, sink.text)
   },
 
   dispatch: (context) =>
@@ -291,31 +295,25 @@ export const WEIGHTS = {
   postEndless: 0.5,
 }
 
-/** What `fetch()` takes of the options: an emitter is nothing that it knows. @param {Context} context */
-function toInit({ dispatcher, options, reached }) {
-  const { signal } = options
-  return { init: { dispatcher, ...(signal instanceof AbortSignal ? { signal } : {}) }, reached }
-}
-
 /** @param {Context} context @param {object} extra */
 async function fetchText(context, extra) {
-  const { origin, path } = context.options
-  const { init, reached } = toInit(context)
+  const { origin, path, signal } = context.options
+  // An emitter is nothing that it knows.
+  const own = signal instanceof AbortSignal ? { signal } : {}
   try {
-    const response = await context.fetch(`${origin}${path}`, { ...init, ...extra })
-    reached('header')
+    const init = { dispatcher: context.dispatcher, ...own, ...extra }
+    const response = await context.fetch(`${origin}${path}`, init)
+    context.reached('header')
     if (response.status !== 200) {
       // A body that is left alone keeps its listener on the signal until the response is collected.
       await response.body?.cancel()
       throw new Error(`status ${response.status}`)
     }
-    check(await response.text(), context.tag)
+    return finish(context, await response.text())
   } catch (error) {
     // A network error is a TypeError; Dodici's own one is its cause.
     throw error instanceof TypeError && error.cause !== undefined ? error.cause : error
   }
-  reached('end')
-  return 'complete'
 }
 
 /**

@@ -215,13 +215,6 @@ const toGoawayCode = (/** @type {Buffer} */ payload) => payload.readUInt32BE(4)
 /**
  * @typedef {{ lane: string, fault: string, phase: 'begin' | 'end', at: number }} FaultEvent
  *
- * @typedef {object} LaneTally
- * @property {Record<string, number>} faults by kind
- * @property {Record<string, number>} goaways of the client, by code
- * @property {string[]} strange what no client sends
- * @property {Record<string, number>} earned GOAWAYs with an error that the server has earned, by why
- * @property {number} connections
- *
  * @typedef {{ client: import('node:net').Socket, server: import('node:net').Socket, up: Pipe, down: Pipe,
  *   happened: string[], isDead: boolean, begin: string }} Link
  */
@@ -229,7 +222,12 @@ const toGoawayCode = (/** @type {Buffer} */ payload) => payload.readUInt32BE(4)
 export class Lane {
   /** @type {Set<Link>} */
   links = new Set()
-  /** @type {LaneTally} */
+  /**
+   * `faults`: by kind; `goaways`: of the client, by code; `strange`: what no client sends; `earned`: GOAWAYs with an error that the server has
+   * earned, by why.
+   *
+   * @type {{ connections: number, strange: string[] } & Record<'faults' | 'goaways' | 'earned', Record<string, number>>}
+   */
   tally = { faults: {}, goaways: {}, strange: [], earned: {}, connections: 0 }
   /** Of bytes to the server, and to the client. */
   weather = { up: CALM, down: CALM }

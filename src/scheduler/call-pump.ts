@@ -29,6 +29,8 @@ export class CallPump {
   readonly #fallback: Fallback
   /** How many loops that open streams are running, nested. */
   #depth = 0
+  /** Whether a loop didn't begin because too many are running: one of these looks at both queues once more. */
+  #isRefused = false
   #isStopped = false
 
   constructor(
@@ -57,13 +59,19 @@ export class CallPump {
    *   stack: the running loops continue with the remaining calls
    */
   run(): boolean {
-    if (this.#depth >= MAX_DEPTH) return false
+    if (this.#depth >= MAX_DEPTH) {
+      this.#isRefused = true
+      return false
+    }
     this.#depth++
     try {
       const { fallback, ordinary } = this.#waiting
-      if (this.#waiting.hasUploads && !this.#sessions.isShut) this.#waiting.bringBack()
-      if (fallback.size > 0) this.#openWaiting(fallback)
-      this.#openWaiting(ordinary)
+      do {
+        this.#isRefused = false
+        if (this.#waiting.hasUploads && !this.#sessions.isShut) this.#waiting.bringBack()
+        if (fallback.size > 0) this.#openWaiting(fallback)
+        this.#openWaiting(ordinary)
+      } while (this.#isRefused)
     } finally {
       this.#depth--
     }

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
-import type { ClientOptions } from '../../types/index.ts'
+import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
 import { destroyWithTest } from '../support/clients/agents.ts'
 import { ENGINES, Harness } from '../support/clients/engines.ts'
 import { FakeClock } from '../support/clocks/fake-clock.ts'
@@ -157,6 +157,27 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await scene.settle()
     for (const call of scene.calls) expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
     await scene.expectGone()
+  })
+
+  it('a call for the fallback from within the loop that opens streams, however deep, is served', async () => {
+    const served: unknown[] = []
+    const fallback = { dispatch: ({ path }: DispatchOptions) => served.push(path) > 0 }
+    const none = [[Setting.MAX_CONCURRENT_STREAMS, 0] as const]
+    const scene = await begin({ fallback }, { settings: none, onRequest: NOTHING })
+    await scene.client.connectAhead()
+    const upgrade = { upgrade: 'websocket', allowH2: false }
+    const upgrading = Object.assign(new Reentrant(), { onRequestUpgrade: () => {} })
+    // Each of these has waited for a stream, and dispatches as it is opened: one loop within the other.
+    const acts = [
+      ...Array(3).fill(() => scene.ask('GET /more')),
+      () => scene.ask('GET /ws', upgrading, upgrade),
+    ]
+    for (const act of acts) scene.ask('GET /first', new Reentrant('onRequestSent', act))
+    await scene.peer.connection(0).settings([Setting.MAX_CONCURRENT_STREAMS, 100])
+    await scene.peer.waitFor(() => scene.peer.requests.length === 7)
+    expect(served).toEqual(['/ws'])
+    await scene.client.destroy()
+    await scene.settle()
   })
 
   it('a body factory can abort its own call: nothing of it is sent, and the next is served', async () => {

@@ -14,7 +14,7 @@ import { systemClock } from '../core/clock.ts'
 import { invalidKind, toBoolean } from '../core/validate.ts'
 import { Agent } from '../dispatcher/agent.ts'
 import { LivingDispatcher } from '../dispatcher/life-cycle.ts'
-import { closeOrAwait, forwardEvents, settleAll } from '../dispatcher/together.ts'
+import { addStats, closeOrAwait, forwardEvents, settleAll } from '../dispatcher/together.ts'
 import { PROXY_OPTIONS } from '../options/known-options.ts'
 import { toOrigin } from '../options/options.ts'
 import { toReceiveLimits } from '../options/receive-limits.ts'
@@ -76,9 +76,9 @@ export class EnvHttpProxyAgent extends LivingDispatcher {
     return this.#direct.maxResponseSize
   }
 
-  /** How busy each origin is now: see {@link Agent.stats}. */
+  /** How busy each origin is now, through the proxies and without them: see {@link Agent.stats}. */
   get stats(): AgentStats {
-    return Object.assign({}, ...this.#routes().map(({ stats }) => stats))
+    return addStats(this.#routes())
   }
 
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {

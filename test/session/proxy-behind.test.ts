@@ -337,7 +337,13 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(await ask(agent, origin.at('127.0.0.1'))).toBe('GET / over 2.0')
       expect(proxy.asked).toHaveLength(1)
       expect(origin.connections()).toBe(2)
-      expect(Object.keys(agent.stats)).toEqual([origin.at('127.0.0.1')])
+      expect(agent.stats).toEqual({
+        [origin.at('127.0.0.1')]: expect.objectContaining({
+          ...{ connected: 2, free: 2, pending: 0, queued: 0, running: 0, size: 0 },
+          sessions: [expect.objectContaining({ requests: 1 }), expect.objectContaining({ requests: 2 })],
+          http1: { connections: 0, running: 0 },
+        }),
+      })
       await agent.close()
       expect(agent.destroyed).toBe(true)
     })

@@ -451,9 +451,11 @@ export function toFallbackError(cause: Error, origin: string, processed: Process
 }
 
 /**
- * An error with a code, as a dispatcher's events promise: errors from Node and Dodici have one, any other is wrapped.
+ * An error with a code, as a dispatcher's events promise: errors from Node and Dodici have one, any other is wrapped,
+ * and so is anything else that a caller has passed to `destroy()`.
  */
-export function toCodedError(error: Error): Error & { code: string } {
+export function toCodedError(thrown: unknown): Error & { code: string } {
+  const error = toError(thrown)
   if ('code' in error && typeof error.code === 'string') return error as Error & { code: string }
   return new DodiciError(error.message, { cause: error })
 }

@@ -163,6 +163,15 @@ describe('stats.connected', () => {
     await sender.close()
   })
 
+  it('destroy() of an HTTP/1.1 connection with a string settles, and emits an error with it', async () => {
+    const origin = await startHttp1()
+    const client = new OwnClient(origin, { h2c: false })
+    const gone = once(client, 'disconnect')
+    await (await client.request({ path: '/', method: 'GET' })).body.dump()
+    await client.destroy('enough' as unknown as Error)
+    expect((await gone)[2]).toMatchObject({ code: 'UND_ERR', cause: 'enough' })
+  })
+
   it('an error of an HTTP/1.1 connection is an instance of undici classes', async () => {
     const origin = await startHttp1()
     const client = new OwnClient(origin, { h2c: false })

@@ -56,6 +56,7 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
     ['close()', (client) => client.close(), { code: 'UND_ERR_DESTROYED' }],
     ['destroy()', (client) => client.destroy(), { code: 'UND_ERR_DESTROYED' }],
     ['destroy(error)', (client) => client.destroy(new errors.SocketError('mine')), { message: 'mine' }],
+    ['destroy() with a string', (client) => client.destroy('mine' as unknown as Error), { cause: 'mine' }],
     [
       'close(), and destroy(error) before that has finished',
       (client) => Promise.race([client.close(), client.destroy(new errors.SocketError('mine'))]),

@@ -11,7 +11,7 @@ import { toSizeError } from '../call/response-limits.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { failAwaited, rejectAwaited } from '../errors/awaited-stack.ts'
-import { toError } from '../errors/errors.ts'
+import { isError, RequestAbortedError } from '../errors/errors.ts'
 import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'
 import type { Coding, DecodedSink } from './decode.ts'
@@ -265,7 +265,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#kept.clear()
     this.#decoder?.destroy()
     this.#tellDone()
-    if (wasReceiving) this.#controller?.abort(toError(reason ?? new Error('The body was cancelled')))
+    if (wasReceiving) this.#controller?.abort(toCancelError(reason))
   }
 
   /** The Response or the stream was garbage-collected: the body can no longer be read. */
@@ -284,4 +284,11 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   #move(state: State): void {
     this.#state = state
   }
+}
+
+/** An Error for a dispatcher, and for the source of the request body: the reader may cancel with any value. */
+function toCancelError(reason: unknown): Error {
+  if (isError(reason)) return reason
+  const message = 'The body was cancelled'
+  return new RequestAbortedError(message, reason === undefined ? undefined : { cause: reason })
 }

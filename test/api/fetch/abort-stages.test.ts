@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { fetch } from '../../../src/index.ts'
+import { errors, fetch } from '../../../src/index.ts'
 import { Setting } from '../../../src/testing/frames.ts'
 import { toAgent } from '../../support/clients/agents.ts'
 import { CANCEL } from '../../support/peers/error-codes.ts'
@@ -186,6 +186,26 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     expectReason(given, reason, signal)
     expect(await rig.resetOf('/headless')).toBe(CANCEL)
     expect(listeners(signal)).toBe(0)
+    await expectSibling(rig)
+  })
+
+  it('by cancelling the response body while the request body is sent: its source gets the reason', async () => {
+    const rig = await start()
+    const cancelled = defer()
+    let given: unknown = 'nothing'
+    const body = new ReadableStream<Uint8Array>({
+      pull: (stream) => stream.enqueue(new Uint8Array(100_000)),
+      cancel(value) {
+        given = value
+        cancelled.resolve()
+      },
+    })
+    const response = await rig.get('/open', { method: 'POST', body, duplex: 'half' })
+    await response.body?.cancel('enough')
+    await cancelled.promise
+    expect(given).toBeInstanceOf(errors.RequestAbortedError)
+    expect(given).toMatchObject({ message: 'The body was cancelled', cause: 'enough' })
+    expect(await rig.resetOf('/open')).toBe(CANCEL)
     await expectSibling(rig)
   })
 

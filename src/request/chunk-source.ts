@@ -36,6 +36,9 @@ export function toChunk(value: unknown): Uint8Array {
 /** How many pieces are copied before an iterator is trusted. */
 const TRIED_PIECES = 8
 
+/** The largest piece that is copied, in bytes: a large body in one piece must not take its memory twice. */
+const MAX_COPIED = 4_194_304
+
 /**
  * Keeps the content of pieces whose memory is filled again for later ones: the next piece is asked for before this one
  * is sent. Copying all pieces would double the cost of an upload. So the first ones are copied, and all others if the
@@ -48,6 +51,7 @@ class PieceKeeper {
   #last: Uint8Array | null = null
 
   keep(chunk: Uint8Array): Uint8Array {
+    if (chunk.byteLength > MAX_COPIED) return chunk
     if (this.#first !== null) {
       if (this.#first.some((piece) => isShared(piece, chunk))) this.#first = null
       else if (this.#first.push(chunk) === TRIED_PIECES) {

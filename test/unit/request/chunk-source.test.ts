@@ -33,6 +33,31 @@ async function read(readable: ChunkReadable): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
+describe('the pieces of an iterator', () => {
+  it('are copied, unless they are large, or eight of them had memory of their own', async () => {
+    const large = Buffer.alloc(4_194_305)
+    const pieces = [large, ...Array.from({ length: 9 }, () => Buffer.alloc(10))]
+    const chunks = await new ChunkReadable(new IteratorSource(pieces.values())).toArray()
+    expect(chunks.map((chunk, i) => chunk === pieces[i])).toEqual([true, ...Array(8).fill(false), true])
+  })
+
+  it('are all copied once two have shared memory', async () => {
+    const memory = Buffer.alloc(30)
+    const own = Array.from({ length: 9 }, () => Buffer.alloc(10))
+    const shared = [memory.subarray(0, 20), memory.subarray(19)]
+    const pieces = [...own, ...shared, ...own]
+    const chunks = await new ChunkReadable(new IteratorSource(pieces.values())).toArray()
+    const passedOn = chunks.flatMap((chunk, i) => (chunk === pieces[i] ? [i] : []))
+    expect(passedOn).toEqual([8, 9])
+  })
+
+  it('of a list are passed on', async () => {
+    const pieces = [Buffer.alloc(10)]
+    const chunks = await new ChunkReadable(new IteratorSource(pieces.values(), false)).toArray()
+    expect(chunks[0]).toBe(pieces[0])
+  })
+})
+
 describe('toBytes', () => {
   it.each<[string, unknown, number[]]>([
     ['a string, as UTF-8', 'é', [0xc3, 0xa9]],

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { Agent as TheirAgent, Client as TheirClient, Pool as TheirPool, errors as theirErrors } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { errors, Agent as OwnAgent, Client as OwnClient, Pool as OwnPool } from '../../src/index.ts'
+import { listenForUncaught } from '../support/clients/uncaught.ts'
 import { findFreePort } from '../support/servers/free-port.ts'
 import { listen } from '../support/servers/listen.ts'
 
@@ -161,6 +162,17 @@ describe('stats.connected', () => {
     await gone
     expect(sender.stats.connected).toBe(none)
     await sender.close()
+  })
+
+  it.each(['connect', 'disconnect'])('a listener for %s that throws holds up no request', async (event) => {
+    const uncaught = listenForUncaught()
+    const client = new OwnClient(await startHttp1(), { h2c: false })
+    client.on(event, () => {
+      throw new Error('thrown by a listener')
+    })
+    await (await client.request({ path: '/', method: 'GET' })).body.dump()
+    await client.close()
+    await expect.poll(() => uncaught).toEqual(['thrown by a listener'])
   })
 
   it('destroy() of an HTTP/1.1 connection with a string settles, and emits an error with it', async () => {

@@ -5,6 +5,7 @@
  */
 
 import { noop } from '../../core/noop.ts'
+import { throwUncaught } from '../../core/original-timers.ts'
 import type { ConnectionEvents } from '../connection-events.ts'
 import type { BuiltinAgent, BuiltinTarget } from './builtin.ts'
 
@@ -31,16 +32,16 @@ export class AgentConnections {
       const connection = targets.at(-1)
       if (connection === undefined) return
       this.#connected.add(connection)
-      // The listener may throw.
       if (this.#isDestroyed) connection.destroy(null).catch(noop)
-      listener?.onConnect()
+      tell(() => listener?.onConnect())
     })
     agent.on('disconnect', (_url: URL, targets: Targets, error: Error) => {
       const connection = targets.at(-1)
-      if (connection !== undefined && this.#connected.delete(connection)) listener?.onDisconnect(error)
+      if (connection !== undefined && this.#connected.delete(connection))
+        tell(() => listener?.onDisconnect(error))
     })
     agent.on('connectionError', (_url: URL, _targets: Targets, error: Error) => {
-      if (!isHidden(error)) listener?.onConnectionError(error)
+      if (!isHidden(error)) tell(() => listener?.onConnectionError(error))
     })
   }
 
@@ -54,5 +55,17 @@ export class AgentConnections {
     this.#isDestroyed = true
     await this.#agent.destroy(error)
     await Promise.all([...this.#connected].map((connection) => connection.destroy(error)))
+  }
+}
+
+/**
+ * If the caller's listener throws, that is an uncaught exception, as over HTTP/2. undici emits before it sends the
+ * requests that wait for the connection: it must continue.
+ */
+function tell(emit: () => void): void {
+  try {
+    emit()
+  } catch (thrown) {
+    throwUncaught(thrown)
   }
 }

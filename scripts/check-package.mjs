@@ -10,6 +10,7 @@ import { createServer } from 'node:http2'
 import { delimiter, join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { makeFolder, portOf } from './processes.mjs'
 
@@ -29,6 +30,14 @@ const MEANT = [
 const PART = /^dist\/parts\/[\w-]+\.js$/
 /** Bytes. */
 const MAX_TARBALL = 640_000
+
+/** What parts of the package may cost: bytes of gzip, of all their files. */
+const PARTS = /** @type {const} */ ([
+  ['dodici/testing', /^dist\/testing\./, 40_000],
+  ['dodici/connect', /^dist\/connect\.c?js$/, 50_000],
+  ['dodici/grpc-js', /^dist\/grpc-js\.c?js$/, 50_000],
+  ['the command line', /^dist\/(cli\.js|parts\/cli-)/, 61_000],
+])
 
 /** The peers of `dodici/connect`. */
 const CONNECT_PEERS = ['@bufbuild/protobuf', '@connectrpc/connect']
@@ -67,7 +76,7 @@ const EVERYTHING = ['everything.ts', 'testing.ts', 'testing-cjs.cts']
 const UNDICIS = ['undici-8', 'undici', 'undici-6']
 
 /** What a program begins with that imports `request` alone: bytes, minified, of the file that holds it. */
-const MAX_REQUEST = 190_000
+const MAX_REQUEST = 195_000
 /** The same of `errors`. */
 const MAX_ERRORS = 5_000
 
@@ -90,6 +99,7 @@ try {
   const tarball = await pack()
   const consumer = await install(tarball)
   await checkTypeScript(consumer)
+  await weighParts(consumer)
   await checkBoth(consumer, 'dodici/testing', ['testing.mjs', 'testing.cjs'])
   // Where its peer isn't installed.
   await checkBoth(consumer, 'dodici/grpc-js', ['grpc-js.mjs', 'grpc-js.cjs'])
@@ -233,6 +243,21 @@ async function checkBoth(consumer, entry, [esm, cjs], ...args) {
 /** A request each by import and by require. @param {string} consumer */
 function checkImports(consumer) {
   return withServer((url) => checkBoth(consumer, 'dodici', ['esm.mjs', 'cjs.cjs'], url))
+}
+
+/** No part costs more than it may. @param {string} consumer */
+async function weighParts(consumer) {
+  const folder = join(consumer, 'node_modules/dodici')
+  const files = (await readdir(folder, { recursive: true })).map((file) => file.replaceAll(sep, '/'))
+  for (const [what, pattern, most] of PARTS) {
+    const contents = await Promise.all(
+      files.filter((file) => pattern.test(file)).map((file) => readFile(join(folder, file))),
+    )
+    assert.ok(contents.length > 0, `there is nothing of ${what}`)
+    const size = contents.reduce((sum, content) => sum + gzipSync(content, { level: 9 }).length, 0)
+    assert.ok(size <= most, `${what} costs ${size} bytes, more than ${most}`)
+    console.log(`${what}: ${size} bytes as gzip`)
+  }
 }
 
 /**

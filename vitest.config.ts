@@ -69,7 +69,7 @@ const ONE_A_PROCESS =
   /vi\.(mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)|watchHeaderObjects|fake-timers|setGlobalDispatcher|\binstall\(|globalThis|Symbol\.for|process\.(on|once|env|emit|exit\w*|\w+Usage|getActive\w+)\b|diagnostics_channel|async_hooks|perf_hooks|performance|hrtime|\bgc\b|WeakRef|\.prototype\b|await import\(|worker_threads|child_process|clients\/(child|cli-here|node-streams|bundled|fallback-child|uncaught)|^import (?!type).* from 'undici/m
 
 const FILES = readdirSync(new URL('test/', import.meta.url), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.test.ts'))
+  .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
   .map((name) => `test/${name.replaceAll('\\', '/')}`)
   .sort()
 /**
@@ -136,7 +136,7 @@ const SITE = ['test/docs/site/**/*.test.ts']
 
 /** What other projects run, other lines, or other runs. */
 const ELSEWHERE = [
-  ...[...BENCH, ...TYPES, ...SITE, ...SHARED_OUT],
+  ...['**/node_modules/**', ...BENCH, ...TYPES, ...SITE, ...SHARED_OUT],
   ...(isLine ? [...ONCE, ...PLAYED] : []),
   ...(isSample ? OURS : []),
 ]

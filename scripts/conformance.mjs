@@ -95,7 +95,7 @@ function toVersions() {
 /** @returns {string[]} each file of tests, relative to the root */
 function toTestFiles() {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
     .map((file) => `test/${file}`)
     .sort()
 }

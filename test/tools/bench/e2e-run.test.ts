@@ -269,7 +269,7 @@ describe('a run', () => {
         '--server',
         server,
       ]
-      const { result } = await bench(...args, '--requests', `${toRounds(600, 150)}`, '--warmup', '30')
+      const { result } = await bench(...args, '--requests', `${toRounds(600, 60)}`, '--warmup', '30')
       expect(toNames(result)).toEqual(Array(5).fill(FLOORS).flat())
     }
   })

@@ -223,10 +223,7 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       reporter: ['text', 'html', 'lcov'],
     },
-    // In this order, those files first that take longest by themselves.
     projects: [
-      { extends: true, test: { name: 'bench', include: BENCH } },
-      { extends: true, test: { name: 'types', include: TYPES } },
       {
         extends: true,
         test: {
@@ -273,6 +270,8 @@ export default defineConfig({
           isolate: false,
         },
       },
+      { extends: true, test: { name: 'bench', include: BENCH } },
+      { extends: true, test: { name: 'types', include: TYPES } },
       { extends: true, test: { name: 'site', include: SITE } },
     ],
   },

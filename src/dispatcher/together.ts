@@ -50,7 +50,7 @@ export function addStats(agents: readonly { readonly stats: AgentStats }[]): Age
 }
 
 function add(one: OriginStats, other: OriginStats): OriginStats {
-  // Those of a dispatcher from the caller's `factory` may have another shape.
+  // A dispatcher that the caller's `factory` has created may report stats of another shape.
   if (!('ended' in one && 'ended' in other)) return other
   const ended = { ...one.ended }
   for (const reason of Object.keys(other.ended) as EndReason[]) ended[reason] += other.ended[reason]

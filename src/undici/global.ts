@@ -104,8 +104,8 @@ function toGlobal<TFunction extends (...args: never[]) => unknown>(send: TFuncti
 }
 
 /**
- * Adds the dispatcher for all to the init of a `fetch()`. A copy would lose inherited members, such as those of a
- * Request.
+ * Adds the global dispatcher to a `fetch()` init. A copy would lose members that the init inherits: a Request inherits
+ * all of its own.
  */
 function toInit(init: FetchInit | null | undefined): FetchInit | null | undefined {
   const dispatcher = findTheirs()

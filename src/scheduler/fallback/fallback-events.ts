@@ -23,7 +23,7 @@ export class AgentConnections {
   #isDestroyed = false
 
   /**
-   * @param listener is told about the connections; null if nobody has to be
+   * @param listener learns about the connections; null for none
    * @param isHidden whether to hide a failed connection from the caller: it continues as an HTTP/2 session
    */
   constructor(agent: BuiltinAgent, listener: FallbackListener | null, isHidden: (error: Error) => boolean) {
